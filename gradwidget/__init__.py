@@ -1,0 +1,34 @@
+"""See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
+
+from gradwidget._errors import (
+    GradWidgetError,
+    GraphGoneError,
+    NoGraphError,
+    OptionError,
+    OutputTypeError,
+    UnknownNodeError,
+)
+from gradwidget._inspect import HookCapture, backward_graph
+from gradwidget._passes import BackwardPass
+from gradwidget._saved import Saved
+from gradwidget._summary import Summary
+from gradwidget._view import NodeView
+from gradwidget._widget import GradWidget
+
+__all__ = [
+    "BackwardPass",
+    "GradWidget",
+    "GradWidgetError",
+    "GraphGoneError",
+    "HookCapture",
+    "NoGraphError",
+    "NodeView",
+    "OptionError",
+    "OutputTypeError",
+    "Saved",
+    "Summary",
+    "UnknownNodeError",
+    "backward_graph",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,207 @@
+"""Hooks. One pre-hook on each node sees the gradient that arrives there, in the engine's own order.
+
+During a pass nothing is computed that would wait for a device: gradients are kept by reference under a byte budget,
+beyond it only their norm is taken. Nothing that goes wrong here reaches the user's `backward()`.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from gradwidget._passes import BackwardPass, Item, Kept, Pending, Reduced, reduced, version_of
+from gradwidget._summary import form_of, unobserved
+from gradwidget._walk import Columns, Form, Node, is_leaf
+
+DURING = 256 << 20
+"""Bytes of gradients that are kept by reference while passes run."""
+AFTER = 64 << 20
+"""Bytes of gradients that stay whole afterwards, the newest pass first."""
+LARGE_LEAF = 1 << 20
+"""Bytes from which a leaf's gradient is read from `.grad`: holding it would make torch copy it."""
+PASSES = 200
+"""Passes that are kept."""
+
+KEEP = ("auto", "all", "summary")
+
+_task_id: Callable[[], int] = torch._C._current_graph_task_id
+
+
+class Recorder:
+    """Watches the nodes of one graph. The hooks hold it weakly; `close()` or its end removes them."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        columns: Columns,
+        *,
+        keep: str = "auto",
+        label: Callable[[int], str],
+        resolve: Callable[[int | str], tuple[int, int | None]],
+        changed: Callable[[BackwardPass], None],
+    ) -> None:
+        self.passes: list[BackwardPass] = []
+        self.dropped = 0
+        self._keep = keep
+        self._label = label
+        self._resolve = resolve
+        self._changed = changed
+        self._running: dict[int, BackwardPass] = {}
+        self._used = 0
+        self._fitted = True
+        self._sizes = [sum(form.nbytes for form in columns.forms_of(key)) for key in range(len(columns))]
+        self._large_leaves: dict[int, weakref.ref[torch.Tensor]] = {}
+        if keep != "all":
+            for key, node in enumerate(nodes):
+                if self._sizes[key] >= LARGE_LEAF and is_leaf(node):
+                    self._large_leaves[key] = weakref.ref(node.variable)
+        me = weakref.ref(self)
+        self._handles = [node.register_prehook(functools.partial(_arrived, me, key)) for key, node in enumerate(nodes)]
+        self._finalizer = weakref.finalize(self, _remove, self._handles)
+        self._finalizer.atexit = False
+
+    @property
+    def watching(self) -> bool:
+        """Whether the hooks are in place."""
+        return self._finalizer.alive
+
+    def close(self) -> None:
+        """Remove every hook. What was captured stays."""
+        self._finalizer()
+
+    def sweep(self) -> None:
+        """Outside of any pass: what never ended has failed. Then let go of what need not stay whole."""
+        if self._running and _task_id() == -1:
+            # The engine's own threads are unknown to Python; a thread of the user's may be amid its pass.
+            others = {t.ident for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
+            others.discard(threading.get_ident())
+            for task in [task for task, one in self._running.items() if one.thread not in others]:
+                one = self._running.pop(task)
+                one.state = "failed"
+                one.note = "backward() raised before it had finished; what came after is missing."
+        self._fit()
+
+    def _fit(self) -> None:
+        """Reduce kept gradients to what may stay after a pass."""
+        if self._keep == "all" or self._fitted:
+            return
+        self._fitted = not self._running
+        left = AFTER if self._keep == "auto" else 0
+        for one in reversed(self.passes):
+            if one.state != "running":
+                left -= one.keep_only(max(left, 0))
+        self._used = 0
+
+    def take(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
+        """Keep what arrived at a node."""
+        task = _task_id()
+        one = self._running.get(task)
+        if one is None:
+            one = self._begin(task, key)
+        size = self._sizes[key]
+        if one.create_graph:
+            row = self._copied(gradients)
+        elif key in self._large_leaves:
+            row = self._from_leaf(key, gradients)
+        elif self._used + size > DURING and self._keep != "all":
+            row = tuple(None if g is None else reduced(g) for g in gradients)
+        else:
+            self._used += size
+            row = tuple([None if g is None else Kept(g, g._version if type(g) is torch.Tensor else version_of(g)) for g in gradients])
+        one.order.append(key)
+        one.rows.append(row)
+
+    def add(self, one: BackwardPass, key: int, gradient: torch.Tensor | None) -> None:
+        """Add what a pass brought to a leaf that it did not run (`autograd.grad` returns it instead)."""
+        one.order.append(key)
+        one.rows.append((None if gradient is None else Kept(gradient, version_of(gradient)),))
+
+    def failed(self, key: int, error: Exception) -> None:
+        """Note that what arrived at a node could not be kept."""
+        one = self._running.get(_task_id())
+        if one is not None:
+            note = f"Could not be captured ({type(error).__name__}: {str(error)[:160]})."
+            one.order.append(key)
+            one.rows.append((Reduced(Form(None, "", ""), None, note),))
+
+    def finish(self, task: int) -> None:
+        """The engine is done with a pass."""
+        one = self._running.pop(task, None)
+        if one is None:
+            return
+        for step, row in enumerate(one.rows):
+            if any(isinstance(item, Pending) for item in row):
+                one.rows[step] = (self._read_leaf(one.order[step], row[0]),)
+        one.state = "complete"
+        self._changed(one)
+
+    def _begin(self, task: int, key: int) -> BackwardPass:
+        number = self.passes[-1].number + 1 if self.passes else 1
+        one = BackwardPass(number, label=self._label(key), resolve=self._resolve, create_graph=torch.is_grad_enabled(), thread=threading.get_ident())
+        engine: Any = torch.autograd.Variable._execution_engine
+        engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
+        self._running[task] = one
+        self._fitted = False
+        self.passes.append(one)
+        if len(self.passes) > PASSES:
+            self.dropped += len(self.passes) - PASSES
+            del self.passes[:-PASSES]
+        if self._used > DURING // 2:
+            self._fit()
+        self._changed(one)
+        return one
+
+    def _copied(self, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
+        # Under create_graph the gradient's own graph leads back to our hook: kept by reference it would never go.
+        with unobserved():
+            return tuple(None if g is None else Kept(g.detach().clone(), 0) for g in gradients)
+
+    def _from_leaf(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
+        gradient = gradients[0]
+        if gradient is None:
+            return (None,)
+        variable = self._large_leaves[key]()
+        with torch._C.DisableTorchFunction():
+            exact = variable is not None and variable.grad is None and not variable._post_accumulate_grad_hooks
+        return (Pending(form_of(gradient)) if exact else reduced(gradient),)
+
+    def _read_leaf(self, key: int, item: Item) -> Item:
+        variable = self._large_leaves[key]()
+        with torch._C.DisableTorchFunction():
+            grad = None if variable is None else variable.grad
+        if grad is None:
+            assert isinstance(item, Pending)
+            return Reduced(item.form, None, "It did not reach .grad.")
+        note = "Only its norm was kept, and .grad has changed since; keep='all' keeps gradients whole."
+        return reduced(grad)._replace(twin=weakref.ref(grad), version=version_of(grad), note=note)
+
+
+def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
+    me = recorder()
+    if me is None:
+        return
+    try:
+        me.take(key, gradients)
+    except Exception as error:
+        me.failed(key, error)
+
+
+def _finished(recorder: weakref.ref[Recorder], task: int) -> None:
+    me = recorder()
+    if me is None:
+        return
+    try:
+        me.finish(task)
+    except Exception:  # an error of ours must not become the user's
+        return
+
+
+def _remove(handles: list[Any]) -> None:
+    for handle in handles:
+        handle.remove()
+    handles.clear()

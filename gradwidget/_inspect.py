@@ -1,0 +1,605 @@
+"""The graph behind one widget: what is known of it, what can still be read, and what was captured."""
+
+from __future__ import annotations
+
+import functools
+import re
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import networkx as nx
+import torch
+
+from gradwidget import _graph, _names, _saved
+from gradwidget._capture import KEEP, Recorder
+from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
+from gradwidget._outputs import Output, edge_of, resolve
+from gradwidget._passes import BackwardPass, Gradient
+from gradwidget._saved import Saved
+from gradwidget._summary import copy_of
+from gradwidget._walk import Columns, Edges, Node, is_leaf, walk
+
+HOLD = 64 << 20
+"""Bytes of graphs that all widgets together keep alive."""
+LOOKED_AT = 1_000
+"""Nodes up to which saved variables are looked at right after the walk, so that they outlive `backward()`."""
+COPY = 1 << 18
+"""Elements up to which a tensor's value is copied."""
+COPIES = 1 << 22
+"""Elements that one widget copies in all."""
+
+Place = tuple[int, int]
+"""(node, output number): one tensor of the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCapture:
+    """What the hook on one node saw in one pass.
+
+    `gradients` has one entry for each output of the node: a tensor, a `Summary`, or None where none arrived.
+    `step` counts from 1 and is out of `steps`.
+    """
+
+    number: int
+    label: str
+    step: int
+    steps: int
+    gradients: tuple[Gradient, ...]
+
+    @property
+    def gradient(self) -> Gradient:
+        """What arrived at the first output."""
+        return self.gradients[0] if self.gradients else None
+
+    def __repr__(self) -> str:
+        return f"HookCapture(pass {self.number}, step {self.step} of {self.steps}: {self.gradient!r})"
+
+
+class Inspection:
+    """One walked graph. Holds the user's graph only while it is small (see `HOLD`), tensors of it only weakly."""
+
+    def __init__(
+        self,
+        outputs: tuple[Any, ...],
+        *,
+        names: object = None,
+        frame: FrameType | None = None,
+        watch: bool = True,
+        keep: str = "auto",
+        look: bool = True,
+        changed: Callable[[bool], None] = lambda _: None,
+    ) -> None:
+        if keep not in KEEP:
+            raise OptionError(f"keep={keep!r} is unknown.", f"Use one of {', '.join(map(repr, KEEP))}.{near(str(keep), KEEP)}")
+        resolved = resolve(outputs)
+        self.keep = keep
+        self.notes: tuple[str, ...] = resolved.notes
+        self.names: dict[Place, list[str]] = {}
+        self.places: dict[str, Place] = {}
+        self.constants: dict[str, None] = {}
+        self.closed = False
+        self._limit = 0 if not look else COPY if keep != "summary" else 64
+        self._changed = changed
+        self._tensors: dict[Place, weakref.ref[torch.Tensor]] = {}
+        self._named: dict[int, tuple[weakref.ref[torch.Tensor], list[str]]] = {}
+        self._values: dict[Place, torch.Tensor] = {}
+        self._versions: dict[Place, int] = {}
+        self._saved: dict[int, dict[str, Saved]] = {}
+        self._copied = 0
+        self._cut_labels: dict[Place, str] = {}
+
+        nodes, self.columns = walk([(root.node, root.number) for root in resolved.roots])
+        self._index: dict[Node, int] = {node: key for key, node in enumerate(nodes)}
+        self._leaves: dict[int, int] = {id(node.variable): key for key, node in enumerate(nodes) if is_leaf(node)}
+        for key, node in enumerate(nodes):
+            if is_leaf(node):
+                self._know((key, 0), node.variable)
+        for root, place in zip(resolved.roots, self.columns.outputs, strict=True):
+            if root.tensor is not None:
+                self._know(place, root.tensor)
+        self._take_names(_names.given(names))
+        self._take_names(_names.in_scope(frame))
+        self.sources = _sources(nodes)
+        if look and len(nodes) <= LOOKED_AT and keep != "summary":
+            for key, node in enumerate(nodes):
+                self._look_at(key, node)
+        self._cuts()
+        self._recorder: Recorder | None = None
+        self._roots: tuple[Output, ...] | None = None
+        self._weak_roots = [None if r.tensor is None else weakref.ref(r.tensor) for r in resolved.roots]
+        self._nodes: list[Node] | None = None
+        self._hold(resolved.roots, nodes)
+        self._index = {}
+        self._leaves = {}
+        if watch:
+            self._watch(nodes)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @functools.cached_property
+    def edges(self) -> Edges:
+        """Edges by node."""
+        return Edges(self.columns)
+
+    # --- names ---------------------------------------------------------------------------------------------------
+
+    def _know(self, place: Place, tensor: torch.Tensor) -> None:
+        """Remember the tensor at a place, weakly, and its value if that is small."""
+        if place in self._tensors:
+            return
+        self._tensors[place] = weakref.ref(tensor)
+        self._copy(place, tensor)
+
+    def _copy(self, place: Place, tensor: torch.Tensor) -> None:
+        if place in self._values:
+            return
+        with torch._C.DisableTorchFunction():
+            try:
+                size = tensor.numel()
+                version = tensor._version
+            except Exception:
+                return
+        if size <= self._limit and self._copied + size <= COPIES:
+            copy = copy_of(tensor)
+            if copy is not None:
+                self._values[place] = copy
+                self._copied += size
+        self._versions[place] = version
+
+    def _take_names(self, pairs: Iterable[tuple[str, torch.Tensor]]) -> None:
+        for name, tensor in pairs:
+            _, known = self._named.setdefault(id(tensor), (weakref.ref(tensor), []))
+            if name not in known:
+                known.append(name)
+            place = self._place_of(tensor)
+            if place is None:
+                self.constants.setdefault(name)
+            elif name not in self.places:
+                self.names.setdefault(place, []).append(name)
+                self.places[name] = place
+                self._know(place, tensor)
+
+    def _place_of(self, tensor: torch.Tensor) -> Place | None:
+        """Where a tensor stands in this graph. Only while the walk's index is at hand."""
+        with torch._C.DisableTorchFunction():
+            try:
+                if not tensor.requires_grad:
+                    return None
+                key = self._leaves.get(id(tensor))
+                if key is not None:
+                    return (key, 0)
+                node = tensor.grad_fn
+            except RuntimeError:  # a stale view: reading its history raises
+                return None
+            if node is None:
+                return None
+            found = self._index.get(node)
+            return None if found is None else (found, tensor.output_nr)
+
+    def name_of(self, place: Place) -> str:
+        """First name of a tensor of the graph, or ""."""
+        return next(iter(self.names.get(place, ())), "")
+
+    def names_of(self, key: int) -> tuple[str, ...]:
+        """All names of the tensors that a node produced."""
+        found: dict[str, None] = {}
+        for output in range(len(self.columns.forms_of(key)) or 1):
+            found.update(dict.fromkeys(self.names.get((key, output), ())))
+        return tuple(found)
+
+    def label_of(self, key: int) -> str:
+        """How a node is called in a sentence: its name, or its operation and number."""
+        names = self.names_of(key)
+        return names[0] if names else f"{self.columns.ops[self.columns.op[key]].label} (node {key})"
+
+    def find(self, key: int | str) -> tuple[int, int | None]:
+        """Node number, and output number if a name of one output was given.
+
+        Raises:
+            UnknownNodeError: no node has that number or name.
+        """
+        if isinstance(key, str):
+            place = self.places.get(key) or self._loose().get(_loosely(key))
+            if place is None:
+                raise self._unknown(key)
+            return place
+        if type(key) is bool or not 0 <= key < len(self):
+            raise UnknownNodeError(f"There is no node {key!r}.", f"Use a number from 0 to {len(self) - 1}, or a name.")
+        return int(key), None
+
+    def _loose(self) -> dict[str, Place]:
+        return {_loosely(name): place for name, place in reversed(self.places.items())}
+
+    def _unknown(self, name: str) -> UnknownNodeError:
+        if name in self.constants:
+            return UnknownNodeError(
+                f"The tensor {name!r} has no node in this graph: it needs no gradient, or nothing of the output depends on it.",
+                "Look at a tensor that the output was computed from, with requires_grad=True.",
+            )
+        known = ", ".join(list(self.places)[:8])
+        return UnknownNodeError(
+            f"No tensor of this graph is called {name!r}.{near(name, self.places)}",
+            f"Known names: {known}." if known else "Give names with names={'x': x}, or use a node's number.",
+        )
+
+    # --- what the forward pass left ------------------------------------------------------------------------------
+
+    def _look_at(self, key: int, node: Node) -> None:
+        last: dict[str, Saved] = {}
+        for reading in _saved.read(node):
+            same_as = ""
+            if reading.tensor is not None:
+                same_as = self._identify(reading.tensor)
+                place = self._place_of(reading.tensor)
+                if place is not None:
+                    self._know(place, reading.tensor)
+                    if place in self._values:
+                        last[reading.name] = Saved(reading.name, reading.state, self._values[place], same_as, reading.note)
+                        continue
+            room = max(0, min(COPY, COPIES - self._copied))
+            saved = _saved.settled(reading, same_as, None, room)
+            if isinstance(saved.value, torch.Tensor):
+                self._copied += saved.value.numel()
+            last[reading.name] = saved
+        if last:
+            self._saved[key] = last
+
+    def _identify(self, tensor: torch.Tensor) -> str:
+        """Name of a tensor: its own, that of its place, or of what it is a view of."""
+        reference, names = self._named.get(id(tensor), (None, []))
+        if reference is not None and reference() is tensor:
+            return names[0]
+        place = self._place_of(tensor)
+        if place is not None and self.name_of(place):
+            return self.name_of(place)
+        with torch._C.DisableTorchFunction():
+            base = tensor._base
+        if base is not None:
+            reference, names = self._named.get(id(base), (None, []))
+            if reference is not None and reference() is base:
+                return f"view of {names[0]}"
+        return ""
+
+    def _cuts(self) -> None:
+        """Name the constants that enter, where a saved variable tells which tensor one is."""
+        for key, saved in self._saved.items():
+            cut = self.edges.cuts[key]
+            constants = [s.same_as for s in saved.values() if s.same_as in self.constants and s.name in _ARGUMENTS]
+            if len(cut) == 1 and len(constants) == 1:
+                self._cut_labels[key, cut[0]] = constants[0]
+
+    def cut_label(self, key: int, slot: int) -> str:
+        """Name of the constant that enters at an input, or ""."""
+        return self._cut_labels.get((key, slot), "")
+
+    def value(self, place: Place) -> torch.Tensor | None:
+        """Forward value of one tensor of the graph: as it was when the widget looked, else as it is now."""
+        tensor = self.known_value(place)
+        if tensor is None:
+            nodes = self.nodes()
+            tensor = None if nodes is None else self._search(place, nodes)
+        return None if tensor is None else tensor.detach()
+
+    def known_value(self, place: Place) -> torch.Tensor | None:
+        """The same, without a look at what the graph has saved."""
+        tensor = self._values.get(place)
+        return self.tensor(place) if tensor is None else tensor
+
+    def small_values(self) -> list[tuple[Place, torch.Tensor]]:
+        """The values that fit on a wire."""
+        return [(place, value) for place, value in self._values.items() if value.numel() <= 4 and value.dim() <= 1]
+
+    def tensor(self, place: Place) -> torch.Tensor | None:
+        """The user's own tensor, if it is still alive."""
+        reference = self._tensors.get(place)
+        return None if reference is None else reference()
+
+    def _search(self, place: Place, nodes: list[Node]) -> torch.Tensor | None:
+        """A tensor among what its own node and its consumers have saved."""
+        consumers = [self.columns.source[e] for e in self.edges.consumers[place[0]] if self.columns.output[e] == place[1]]
+        for key in [place[0], *consumers[:50]]:
+            for reading in _saved.read(nodes[key]):
+                tensor = reading.tensor
+                if tensor is not None and tensor.grad_fn is nodes[place[0]] and tensor.output_nr == place[1]:
+                    return tensor
+        return None
+
+    def value_note(self, place: Place) -> str:
+        """Why the value is unknown, or that it is no longer what the forward pass saw; "" otherwise."""
+        tensor = self.tensor(place)
+        before = self._versions.get(place)
+        if tensor is not None and before is not None:
+            with torch._C.DisableTorchFunction():
+                try:
+                    now = tensor._version
+                except Exception:
+                    now = before
+            if now != before:
+                changed = f"changed in place since (version {before}, now {now})"
+                return f"As the widget first saw it; {changed}." if place in self._values else f"As it is now; {changed}."
+        if place in self._values or self.value(place) is not None:
+            return ""
+        return "Autograd did not keep this value, and no variable in scope holds it."
+
+    def saved(self, key: int) -> dict[str, Saved]:
+        """The saved variables of a node as they stand now; what was freed, as last seen."""
+        return {name: saved for name, (saved, _) in self.saved_with_tensors(key).items()}
+
+    def saved_with_tensors(self, key: int) -> dict[str, tuple[Saved, torch.Tensor | None]]:
+        """The same, with the graph's own tensor where there is one: for a summary, not to be kept."""
+        last = self._saved.get(key, {})
+        nodes = self.nodes()
+        if nodes is None:
+            note = "The graph is gone. As last seen."
+            return {n: (Saved(n, "freed" if s.value is not None and s.state == "value" else s.state, s.value, s.same_as, note), s.value if isinstance(s.value, torch.Tensor) else None) for n, s in last.items()}
+        self._index = {node: k for k, node in enumerate(nodes)}
+        try:
+            found: dict[str, tuple[Saved, torch.Tensor | None]] = {}
+            for reading in _saved.read(nodes[key]):
+                parts = [n for n in last if n.startswith(f"{reading.name}[")] if reading.state == "freed" else []
+                for name in parts or [reading.name]:
+                    before = last.get(name)
+                    same_as = before.same_as if before is not None else ""
+                    if reading.tensor is not None and not same_as:
+                        same_as = self._identify(reading.tensor)
+                    one = _saved.Reading(name, reading.state, reading.tensor, reading.scalar, reading.note)
+                    saved = _saved.settled(one, same_as, before, COPY)
+                    tensor = reading.tensor if reading.tensor is not None else saved.value
+                    found[name] = (saved, tensor if isinstance(tensor, torch.Tensor) else None)
+            if any(s.state != "freed" for s, _ in found.values()):
+                self._saved[key] = {n: s for n, (s, _) in found.items() if s.state != "freed"} | {n: s for n, s in last.items() if n in found and found[n][0].state == "freed"}
+            return found
+        finally:
+            self._index = {}
+
+    # --- the graph's life ----------------------------------------------------------------------------------------
+
+    def _hold(self, roots: tuple[Output, ...], nodes: list[Node]) -> None:
+        if self.keep == "summary":
+            return
+        size = sum(form.nbytes for key in range(len(self)) for form in self.columns.forms_of(key))
+        if self.keep == "all" or size <= HOLD:
+            self._roots = roots
+            self._nodes = nodes
+            if self.keep == "auto":
+                _held.add(self, size)
+
+    def let_go(self) -> None:
+        """Keep the user's graph alive no longer."""
+        self._roots = None
+        self._nodes = None
+
+    def nodes(self) -> list[Node] | None:
+        """The graph's nodes by number, or None if it is gone."""
+        if self.closed:
+            return None
+        if self._nodes is not None:
+            return self._nodes
+        tensors = [None if r is None else r() for r in self._weak_roots]
+        if any(t is None for t in tensors):
+            return None
+        try:
+            nodes, columns = walk([edge_of(t) for t in tensors if t is not None])
+        except GradWidgetError:
+            return None
+        same = columns.sequence == self.columns.sequence and columns.op == self.columns.op and columns.ops == self.columns.ops
+        return nodes if same else None  # an in-place edit has given the output another graph
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """The graph as plain data."""
+        return _graph.build(self.columns, self.names, self.sources, torch.__version__)
+
+    # --- passes --------------------------------------------------------------------------------------------------
+
+    def _watch(self, nodes: list[Node]) -> None:
+        self._recorder = Recorder(
+            nodes,
+            self.columns,
+            keep=self.keep,
+            label=functools.partial(_pass_label, weakref.ref(self)),
+            resolve=functools.partial(_find, weakref.ref(self)),
+            changed=functools.partial(_pass_changed, weakref.ref(self)),
+        )
+
+    @property
+    def watching(self) -> bool:
+        """Whether the next backward pass will be captured."""
+        return self._recorder is not None and self._recorder.watching
+
+    @property
+    def passes(self) -> list[BackwardPass]:
+        """All passes seen so far, oldest first."""
+        if self._recorder is None:
+            return []
+        self._recorder.sweep()
+        return list(self._recorder.passes)
+
+    @property
+    def dropped(self) -> int:
+        """Older passes that were let go of."""
+        return 0 if self._recorder is None else self._recorder.dropped
+
+    def last_pass_with(self, key: int) -> BackwardPass | None:
+        """The newest pass in which a node ran."""
+        return next((p for p in reversed(self.passes) if p.step_of(key) is not None), None)
+
+    def captures(self, key: int) -> tuple[HookCapture, ...]:
+        """What the hook on a node has seen, one entry a pass."""
+        found = []
+        for one in self.passes:
+            step = one.step_of(key)
+            if step is not None:
+                found.append(HookCapture(one.number, one.label, step + 1, len(one), one.at(key)))
+        return tuple(found)
+
+    def probe(self) -> BackwardPass:
+        """Run a backward pass that leaves every `.grad` untouched and the graph usable, and capture it.
+
+        Raises:
+            GraphGoneError: the graph was dropped, or a `backward()` has freed it.
+        """
+        nodes = self.nodes()
+        if nodes is None:
+            raise GraphGoneError("The graph is gone.", "Run the forward pass again and make a new GradWidget.")
+        once = self._recorder is None or not self._recorder.watching
+        if once:
+            self._watch(nodes)
+        recorder = self._recorder
+        assert recorder is not None
+        leaves = [(key, node) for key, node in enumerate(nodes) if is_leaf(node)]
+        roots = [torch.autograd.graph.GradientEdge(nodes[key], number) for key, number in self.columns.outputs]
+        try:
+            before = len(recorder.passes)
+            gradients = torch.autograd.grad(
+                self._root_tensors() or roots,
+                [node.variable for _, node in leaves],
+                self._seeds(),
+                retain_graph=True,
+                allow_unused=True,
+            )
+            if len(recorder.passes) == before:
+                raise GraphGoneError("The probe passed no node.", "Give an output that was computed from tensors that need a gradient.")
+            one = recorder.passes[-1]
+            for (key, _), gradient in zip(leaves, gradients, strict=True):
+                recorder.add(one, key, gradient)
+        except RuntimeError as error:
+            if isinstance(error, GradWidgetError):
+                raise
+            raise GraphGoneError(
+                f"The probe could not run through the graph (torch says: {str(error).splitlines()[0][:120]}).",
+                "A backward() has probably freed it: probe before that, or call backward(retain_graph=True).",
+            ) from error
+        finally:
+            if once:
+                recorder.close()
+        one.label = "probe"
+        self._changed(True)
+        return one
+
+    def _root_tensors(self) -> list[torch.Tensor] | None:
+        found = [root.tensor for root in self._roots or ()] or [None if r is None else r() for r in self._weak_roots]
+        tensors = [t for t in found if t is not None]
+        return tensors if len(tensors) == len(found) else None
+
+    def _seeds(self) -> list[torch.Tensor]:
+        seeds = []
+        for key, number in self.columns.outputs:
+            form = self.columns.forms_of(key)[number]
+            seeds.append(torch.ones(form.shape or (), dtype=getattr(torch, form.dtype), device=form.device))
+        return seeds
+
+    def close(self) -> None:
+        """Remove every hook and let go of the user's graph. What was captured stays readable."""
+        if self._recorder is not None:
+            self._recorder.close()
+        self.let_go()
+        self.closed = True
+        _held.discard(self)
+
+
+class _Held:
+    """Which widgets keep their graphs alive: the newest, up to `HOLD` bytes in all."""
+
+    def __init__(self) -> None:
+        self._sizes: weakref.WeakKeyDictionary[Inspection, int] = weakref.WeakKeyDictionary()
+        self._order: list[weakref.ref[Inspection]] = []
+
+    def add(self, inspection: Inspection, size: int) -> None:
+        self._order = [r for r in self._order if r() is not None]
+        self._order.append(weakref.ref(inspection))
+        self._sizes[inspection] = size
+        while len(self._order) > 1 and sum(self._sizes.values()) > HOLD:
+            oldest = self._order.pop(0)()
+            if oldest is not None:
+                oldest.let_go()
+                self._sizes.pop(oldest, None)
+
+    def discard(self, inspection: Inspection) -> None:
+        self._sizes.pop(inspection, None)
+        self._order = [r for r in self._order if r() not in (None, inspection)]
+
+
+_held = _Held()
+
+# Saved variables that stand for an argument that could have had a gradient; a mask or an index could not.
+_ARGUMENTS = frozenset({"self", "other", "mat1", "mat2", "input", "tensor1", "tensor2", "weight", "exponent", "vec"})
+
+_INDEX = re.compile(r"\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
+
+
+def _loosely(name: str) -> str:
+    """`u[0]` and `d['k']` may also be asked for as `u.0` and `d.k`."""
+    return _INDEX.sub(lambda m: "." + next(g for g in m.groups() if g is not None), name)
+
+
+def _pass_label(inspection: weakref.ref[Inspection], key: int) -> str:
+    me = inspection()
+    if me is None:
+        return ""
+    outputs = [place for place in me.columns.outputs if place[0] == key]
+    name = me.name_of(outputs[0]) if outputs else ""
+    return f"backward from {name or me.label_of(key)}"
+
+
+def _find(inspection: weakref.ref[Inspection], key: int | str) -> tuple[int, int | None]:
+    me = inspection()
+    if me is None:
+        raise GraphGoneError("The widget of this pass is gone.", "Keep a reference to the widget.")
+    return me.find(key)
+
+
+def _pass_changed(inspection: weakref.ref[Inspection], one: BackwardPass) -> None:
+    me = inspection()
+    if me is not None:
+        me._changed(one.state != "running")
+
+
+def _sources(nodes: list[Node]) -> dict[int, str]:
+    """Source lines, where anomaly mode has left a traceback on the nodes."""
+    if not any("traceback_" in node.metadata for node in nodes[:3]):
+        return {}
+    found = {}
+    for key, node in enumerate(nodes):
+        line = _user_line(node.metadata.get("traceback_") or [])
+        if line:
+            found[key] = line
+    return found
+
+
+def _user_line(traceback: list[str]) -> str:
+    for frame in reversed(traceback):
+        match = re.match(r'\s*File "([^"]+)", line (\d+)', frame)
+        if match and "/torch/" not in match[1]:
+            place = "cell" if "ipykernel" in match[1] or match[1].startswith("<ipython") else match[1].rpartition("/")[2]
+            return f"{place}, line {match[2]}" if place == "cell" else f"{place}:{match[2]}"
+    return ""
+
+
+
+
+def backward_graph(*outputs: Any, names: object = None) -> nx.MultiDiGraph[int]:
+    """The autograd graph behind tensors as a `networkx.MultiDiGraph` of plain data. Sets no hook, keeps nothing alive.
+
+    Nodes are numbered breadth-first from the outputs, slot by slot; edges point the way the gradient flows.
+
+    - node: `op` ("MulBackward0"), `label` ("Mul"), `kind`, `name`, `names`, `shapes`, `dtypes` and `devices` (one for
+      each output of the node), `saved` (names of saved variables), `cut` (inputs that need no gradient), `module`,
+      `source`, `sequence` (-1 for leaves)
+    - edge: `input` (slot in `next_functions`), `output` (which output of the target)
+    - graph: `outputs` (list of (node, output number, name)), `torch` (version)
+
+    Args:
+        *outputs: tensors, `GradientEdge`s or nodes, or nested containers of them.
+        names: a module, or a mapping name -> tensor or module; names in the calling scope are found without it.
+
+    Raises:
+        OutputTypeError: nothing among the outputs is a tensor, an edge or a node.
+        NoGraphError: no output has a graph.
+    """
+    found = Inspection(outputs, names=names, frame=_names.calling_frame(), watch=False, keep="summary", look=False)
+    return found.graph

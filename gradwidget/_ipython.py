@@ -1,0 +1,41 @@
+"""What only IPython knows: when a cell has ended. The only room that imports it."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from gradwidget import _deep
+
+_waiting: weakref.WeakSet[Any] = weakref.WeakSet()
+_registered: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def shell() -> Any:
+    """IPython's shell, None outside of it."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+
+
+def after_cell(owner: Any) -> bool:
+    """Call `owner.cell_ended()` once the running cell has ended. False where nobody tells when that is."""
+    current = shell()
+    if current is None or not hasattr(current, "events"):
+        return False
+    if current not in _registered:
+        _registered.add(current)
+        current.events.register("post_run_cell", _cell_ended)
+    _waiting.add(owner)
+    return True
+
+
+def _cell_ended(*_: object) -> None:
+    owners: list[Callable[[], None]] = [owner.cell_ended for owner in list(_waiting)]
+    for ended in owners:
+        try:
+            ended()
+        except Exception:  # a broken widget must not spoil the user's cell
+            continue
+    _deep.drain()

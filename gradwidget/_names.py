@@ -1,0 +1,157 @@
+"""Names for tensors: from the calling scope, from modules, from what the user gives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import torch
+
+from gradwidget._errors import OptionError
+from gradwidget._ipython import shell
+from gradwidget._outputs import is_tensor
+
+LIMIT = 10_000
+"""How many names are looked at, at most."""
+
+_MODULE_TABLES = ("_parameters", "_buffers")
+_HISTORY = frozenset({"In", "Out", "_ih", "_oh", "_dh"})  # IPython's own, in its namespace only
+
+
+def given(names: object) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of what was given as `names=`: a module, or a mapping name -> tensor, module or container.
+
+    Raises:
+        OptionError: `names` is something else.
+    """
+    if names is None:
+        return []
+    if _is_module(names):
+        return list(_bounded(_in_module("", names, set())))
+    if isinstance(names, Mapping):
+        return list(_bounded(_in_mapping([(str(k), v) for k, v in names.items()])))
+    raise OptionError(
+        f"names= must be a module or a mapping of names to tensors or modules, not {type(names).__name__}.",
+        "Give names=model, or names={'x': x}.",
+    )
+
+
+def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace."""
+    if frame is None:
+        return []
+    spaces: list[Mapping[str, Any]] = [frame.f_locals]
+    if frame.f_globals is not frame.f_locals:
+        spaces.append(frame.f_globals)
+    notebook = _notebook_space()
+    if notebook is not None and notebook is not frame.f_globals:  # called from a helper module
+        spaces.append(notebook)
+    items = [item for space in spaces for item in _readable(space)]
+    if notebook is not None:
+        items = [item for item in items if item[0] not in _HISTORY]
+    return list(_bounded(_in_mapping(items)))
+
+
+def _notebook_space() -> Mapping[str, Any] | None:
+    current = shell()
+    return None if current is None else current.user_ns
+
+
+def calling_frame() -> FrameType | None:
+    """The innermost frame outside of this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame = frame.f_back
+    return frame
+
+
+def _readable(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """A copy (the space may change meanwhile), without IPython's own `_`, `_1`, `Out` and Python's dunders."""
+    for _ in range(3):
+        try:
+            items = list(space.items())
+            break
+        except RuntimeError:  # another thread added a name
+            continue
+    else:
+        return []
+    return [
+        (name, value)
+        for name, value in items
+        if not name.strip("_").isdigit() and name.strip("_") and not name.startswith("__")
+    ]
+
+
+def _bounded(pairs: Iterator[tuple[str, torch.Tensor] | None]) -> Iterator[tuple[str, torch.Tensor]]:
+    for count, pair in enumerate(pairs):
+        if count >= LIMIT:
+            return
+        if pair is not None:
+            yield pair
+
+
+def _in_mapping(items: list[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor] | None]:
+    """Tensors first, then what stands in modules, then one level into containers: the shortest names win."""
+    modules: list[tuple[str, Any]] = []
+    containers: list[tuple[str, Any]] = []
+    for name, value in items:
+        if is_tensor(value):
+            yield name, value
+            continue
+        yield None
+        if _is_module(value):
+            modules.append((name, value))
+        elif issubclass(type(value), (list, tuple, dict)):
+            containers.append((name, value))
+    seen: set[int] = set()
+    for name, value in modules:
+        yield from _in_module(name, value, seen)
+    for name, value in containers:
+        for path, item in _entries(name, value):
+            if is_tensor(item):
+                yield path, item
+                continue
+            yield None
+            if _is_module(item):
+                yield from _in_module(path, item, seen)
+
+
+def _entries(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    # The base class's own methods: a subclass's would be user code.
+    if issubclass(type(value), dict):
+        for key, item in list(dict.items(value))[:LIMIT]:
+            if type(key) in (str, int):
+                yield f"{name}[{key!r}]", item
+    else:
+        base: Any = list if issubclass(type(value), list) else tuple
+        for i, item in zip(range(LIMIT), base.__iter__(value), strict=False):
+            yield f"{name}[{i}]", item
+
+
+def _is_module(value: object) -> bool:
+    return issubclass(type(value), torch.nn.Module)
+
+
+def _in_module(name: str, module: Any, seen: set[int]) -> Iterator[tuple[str, torch.Tensor] | None]:
+    """Parameters, buffers and plain tensor attributes. Reads `__dict__` only: properties are user code."""
+    stack = [(name, module)]
+    while stack:
+        prefix, current = stack.pop()
+        yield None
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        inside = object.__getattribute__(current, "__dict__")
+        dot = f"{prefix}." if prefix else ""
+        for table in _MODULE_TABLES:
+            for key, value in list((inside.get(table) or {}).items()):
+                if is_tensor(value):
+                    yield f"{dot}{key}", value
+        for key, value in list(inside.items()):
+            if is_tensor(value):
+                yield f"{dot}{key}", value
+            elif type(value) in (list, tuple, dict) and not key.startswith("_"):
+                yield from (pair if is_tensor(pair[1]) else None for pair in _entries(f"{dot}{key}", value))
+        stack.extend((f"{dot}{key}", child) for key, child in reversed((inside.get("_modules") or {}).items()) if child is not None)

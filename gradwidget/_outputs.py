@@ -1,0 +1,167 @@
+"""What a user calls an output -> roots for the walk."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gradwidget._errors import NoGraphError, OutputTypeError
+from gradwidget._walk import Node, is_node
+
+_MAKE_ONE = "Give the tensor that you call backward() on, such as a loss."
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One root of a graph. `tensor` is None where a `Node` or `GradientEdge` was given."""
+
+    node: Node
+    number: int
+    tensor: torch.Tensor | None
+    path: str  # where in the arguments it stood: "", "[1]", "['logits']"
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The roots, and a sentence for each tensor that was left out."""
+
+    roots: tuple[Output, ...]
+    notes: tuple[str, ...]
+
+
+def resolve(values: tuple[Any, ...]) -> Outputs:
+    """Find the roots in tensors, `GradientEdge`s, nodes and nested containers of them.
+
+    Raises:
+        OutputTypeError: nothing in `values` is a tensor, an edge or a node.
+        NoGraphError: no tensor in `values` has a graph.
+    """
+    if not values:
+        raise OutputTypeError("No output was given.", _MAKE_ONE)
+    roots: list[Output] = []
+    refused: list[str] = []
+    found_any = False
+    for path, value in _flatten(values):
+        found_any = True
+        try:
+            roots.append(_root(value, path))
+        except NoGraphError as error:
+            refused.append(f"{path or 'The output'} {error.cause}")
+            reason = error
+    if not found_any:
+        raise _wrong_type(values)
+    if not roots:
+        subject = "The output" if len(refused) == 1 else f"None of the {len(refused)} outputs has a graph: the last one"
+        raise NoGraphError(f"{subject} {reason.cause}", reason.remedy)
+    return Outputs(tuple(roots), tuple(f"{note} It is left out." for note in refused))
+
+
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a tensor, without asking it (a proxy may lie about `__class__`)."""
+    return issubclass(type(value), torch.Tensor)
+
+
+def _flatten(values: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """(path, output) of everything that can be an output, in order, each container once."""
+    several = len(values) > 1
+    stack = [(f"Output {i + 1}" if several else "", value) for i, value in enumerate(values)][::-1]
+    seen: set[int] = set()
+    while stack:
+        path, value = stack.pop()
+        if is_tensor(value) or isinstance(value, torch.autograd.graph.GradientEdge) or is_node(value):
+            yield path, value
+            continue
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        stack.extend(reversed(list(_children(path, value))))
+
+
+def _children(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield f"{path}[{key!r}]", item
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for i, item in enumerate(value):
+            yield f"{path}[{i}]", item
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield f"{path}.{field.name}", getattr(value, field.name, None)
+
+
+def _root(value: Any, path: str) -> Output:
+    if is_tensor(value):
+        node, number = edge_of(value)
+        return Output(node, number, value, path)
+    if isinstance(value, torch.autograd.graph.GradientEdge):
+        if value.node is None:
+            raise NoGraphError("is an edge that leads to no node.", "Make it with get_gradient_edge() of a tracked tensor.")
+        return Output(value.node, value.output_nr, None, path)
+    return Output(value, 0, None, path)
+
+
+def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
+    """Node and output number behind a tensor.
+
+    Raises:
+        NoGraphError: why there is none; its cause reads on after the tensor's name.
+    """
+    with torch._C.DisableTorchFunction():
+        try:
+            node = tensor.grad_fn
+        except RuntimeError as error:
+            raise NoGraphError(
+                "is a view whose history is no longer valid: it was made under no_grad and its base was changed in "
+                f"place since (torch says: {str(error).splitlines()[0][:120]}).",
+                "Make the view outside of no_grad.",
+            ) from None
+        if node is not None:
+            return node, tensor.output_nr
+        if tensor.is_inference():
+            raise NoGraphError(
+                "was made under inference_mode(), which records nothing.",
+                "Run the forward pass without inference_mode(), and without eval loops that use it.",
+            )
+        if not tensor.requires_grad:
+            if not (tensor.is_floating_point() or tensor.is_complex()):
+                raise NoGraphError(
+                    f"is a tensor of {str(tensor.dtype).removeprefix('torch.')}, which can't have gradients.",
+                    "Give a floating point tensor; argmax, round, comparisons and integer casts end the graph.",
+                )
+            raise NoGraphError(
+                "needs no gradient, so no graph leads to it.",
+                "Compute it from tensors with requires_grad=True, outside of no_grad() and without detach() or .data.",
+            )
+        if tensor._base is not None:
+            raise NoGraphError(
+                "is a view made under no_grad: it says requires_grad=True, but no gradient ever passes it.",
+                "Make the view outside of no_grad.",
+            )
+        return torch.autograd.graph.get_gradient_edge(tensor).node, 0
+
+
+def _wrong_type(values: tuple[Any, ...]) -> OutputTypeError:
+    kind = type(values[0])
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    if issubclass(kind, torch.nn.Module):
+        return OutputTypeError(
+            f"A module ({kind.__qualname__}) was given, but the graph belongs to what it computes.",
+            "Give its output instead: GradWidget(model(x)), with names=model for the parameters' names.",
+        )
+    if name == "numpy.ndarray":
+        return OutputTypeError(
+            "A numpy array was given, and arrays know nothing of autograd.",
+            "Give the tensor from before .numpy(); a value that went through numpy has lost its graph.",
+        )
+    if isinstance(values[0], (bool, int, float, complex)):
+        return OutputTypeError(
+            f"A {name} was given, which has no graph.",
+            "Give the tensor itself; .item() and float() end the graph.",
+        )
+    if isinstance(values[0], (Mapping, list, tuple, set, frozenset)):
+        return OutputTypeError(f"The given {name} holds no tensor.", _MAKE_ONE)
+    return OutputTypeError(f"A {name} was given, which is no tensor.", _MAKE_ONE)

@@ -1,0 +1,194 @@
+"""One node as the user sees it from Python."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from gradwidget._inspect import HookCapture, Inspection
+from gradwidget._passes import summary_of
+from gradwidget._saved import Saved
+from gradwidget._summary import summarize
+from gradwidget._walk import Form, Op
+
+
+class NodeView:
+    """One node of a graph; or one output of it, when it was looked up by that tensor's name.
+
+    Everything is read when it is asked for, so that a view made before `backward()` shows the gradient after it.
+    """
+
+    __slots__ = ("_inspection", "_output", "key")
+
+    def __init__(self, inspection: Inspection, key: int, output: int | None = None) -> None:
+        self._inspection = inspection
+        self._output = output
+        self.key = key
+
+    @property
+    def _op(self) -> Op:
+        columns = self._inspection.columns
+        return columns.ops[columns.op[self.key]]
+
+    @property
+    def _forms(self) -> tuple[Form, ...]:
+        return self._inspection.columns.forms_of(self.key)
+
+    @property
+    def _form(self) -> Form | None:
+        forms = self._forms
+        output = self._output or 0
+        return forms[output] if output < len(forms) else None
+
+    @property
+    def op(self) -> str:
+        """torch's name of the backward function: "MulBackward0"."""
+        return self._op.name
+
+    @property
+    def label(self) -> str:
+        """The forward operation: "Mul"."""
+        return self._op.label
+
+    @property
+    def kind(self) -> str:
+        """One of "operation", "leaf", "function", "checkpoint", "compiled", "hook"."""
+        return self._op.kind
+
+    @property
+    def name(self) -> str:
+        """First name of the tensor, "" if it has none."""
+        return next(iter(self.names), "")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the tensor (of all the node's tensors, if it was looked up by number)."""
+        if self._output is None:
+            return self._inspection.names_of(self.key)
+        return tuple(self._inspection.names.get((self.key, self._output), ()))
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape of the tensor that the node produced; None where it can't be said."""
+        return None if self._form is None else self._form.shape
+
+    @property
+    def dtype(self) -> str:
+        """"float32"."""
+        return "" if self._form is None else self._form.dtype
+
+    @property
+    def device(self) -> str:
+        """"cpu", "cuda:0"."""
+        return "" if self._form is None else self._form.device
+
+    @property
+    def value(self) -> Any:
+        """Forward value: a tensor of `shape`, None where it is unknown; a tuple of these for several outputs."""
+        return self._each(lambda output: self._inspection.value((self.key, output)))
+
+    @property
+    def gradient(self) -> Any:
+        """Gradient of the output with respect to the tensor, from the last pass that reached it.
+
+        A tensor of `shape`, a `Summary` where only that was kept, None where none was captured (for a leaf, then,
+        what its `.grad` holds); a tuple of these for several outputs. For a leaf it is what the pass added to `.grad`.
+        """
+        one = self._inspection.last_pass_with(self.key)
+        if one is not None:
+            found = one.at(self.key)
+            return self._each(lambda output: found[output] if output < len(found) else None)
+        return self.grad if self.kind == "leaf" else self._each(lambda _: None)
+
+    @property
+    def gradients(self) -> tuple[Any, ...]:
+        """Like `gradient`, one entry for each pass that reached the node, oldest first."""
+        return tuple(self._each(lambda output, c=capture: c.gradients[output] if output < len(c.gradients) else None) for capture in self.hooks)
+
+    @property
+    def grad(self) -> torch.Tensor | None:
+        """What torch's own `.grad` holds now; None for tensors that are gone or never retain one."""
+        tensor = self._inspection.tensor((self.key, self._output or 0))
+        return grad_of(tensor)
+
+    @property
+    def saved(self) -> MappingProxyType[str, Saved]:
+        """Saved variables by name, as they stand now."""
+        return MappingProxyType(self._inspection.saved(self.key))
+
+    @property
+    def hooks(self) -> tuple[HookCapture, ...]:
+        """What our hook on this node captured, one entry for each pass that reached it."""
+        return self._inspection.captures(self.key)
+
+    @property
+    def formula(self) -> str:
+        """The local derivative; "" where none is known."""
+        return ""
+
+    @property
+    def module(self) -> str:
+        """Path of the module that made the node; "" unknown."""
+        return ""
+
+    @property
+    def source(self) -> str:
+        """Source line that made the node ("model.py:41"); "" unknown. Known under torch's anomaly mode."""
+        return self._inspection.sources.get(self.key, "")
+
+    @property
+    def why(self) -> str:
+        """Why torch's `.grad` is what it is; "" where there is nothing to explain."""
+        return why(self._inspection, self.key, self._output or 0)
+
+    def _each(self, of: Any) -> Any:
+        if self._output is not None:
+            return of(self._output)
+        count = len(self._forms)
+        return of(0) if count <= 1 else tuple(of(output) for output in range(count))
+
+    def __repr__(self) -> str:
+        form = self._form
+        parts = [form.text if form is not None else "?"]
+        if self._output is not None or len(self._forms) <= 1:
+            value, gradient = self.value, summary_of(self.gradient)
+            if value is not None and summarize(value).text:
+                parts.append(f"value {summarize(value).text}")
+            if gradient is not None and gradient.text:
+                parts.append(f"gradient {gradient.text}")
+        head = " ".join(filter(None, (self.label, self.name)))
+        return f"NodeView({self.key}: {head}, {', '.join(parts)})"
+
+
+def grad_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    """`.grad`, without torch's warning for tensors that have none."""
+    if tensor is None:
+        return None
+    with torch._C.DisableTorchFunction():
+        try:
+            grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+        except RuntimeError:  # a stale view
+            return None
+        return None if grad is None else grad.detach()
+
+
+def why(inspection: Inspection, key: int, output: int) -> str:
+    """One or two sentences on why torch shows no `.grad`, or another one than the captured gradient."""
+    columns = inspection.columns
+    tensor = inspection.tensor((key, output))
+    name = inspection.name_of((key, output)) or "it"
+    reached = inspection.last_pass_with(key) is not None
+    if columns.ops[columns.op[key]].kind == "leaf":
+        if tensor is None or grad_of(tensor) is not None:
+            return ""
+        if not inspection.passes:
+            return f"{name}.grad is None: no backward() has been seen yet."
+        if not reached:
+            return f"{name}.grad is None: no backward pass has reached this leaf."
+        return f"{name}.grad is None although a gradient was captured: it was cleared since, or autograd.grad() returned it instead."
+    if tensor is None or grad_of(tensor) is not None:
+        return ""
+    where = "Its gradient is shown here" if reached else "Its gradient will be shown here"
+    return f"{name}.grad is None in torch: {name} is not a leaf. {where}; call {name}.retain_grad() before backward() to get it from torch."

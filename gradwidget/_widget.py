@@ -1,0 +1,252 @@
+"""The widget: traits and messages. What is known of torch's graph is in `_inspect`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import networkx as nx
+import traitlets
+from comm import DummyComm
+
+from gradwidget import _export, _wire
+from gradwidget._errors import GradWidgetError, OptionError, near
+from gradwidget._inspect import Inspection
+from gradwidget._ipython import after_cell
+from gradwidget._names import calling_frame
+from gradwidget._passes import BackwardPass
+from gradwidget._trace import TraceRow, trace
+from gradwidget._view import NodeView
+
+_DIRECTIONS = ("right", "down")
+_PAUSE = 0.25  # seconds between two updates of the page while a cell runs
+
+
+class GradWidget(anywidget.AnyWidget):
+    """Shows the autograd graph behind tensors, live, in a notebook.
+
+    Args:
+        *outputs: tensors, `GradientEdge`s or nodes, or nested lists, tuples, dicts and dataclasses of them.
+        names: a module, or a mapping name -> tensor or module. Names in the calling scope are found without it.
+        watch: capture backward passes from now on.
+        keep: how much of each captured gradient is kept. "auto": whole up to 64 MB, then only its norm; "all": whole,
+            and the graph is kept alive; "summary": only norms, and the graph is never kept alive.
+        height: of the figure, in pixels.
+        direction: "right" or "down", the direction of the forward pass.
+
+    Raises:
+        OutputTypeError: nothing among the outputs is a tensor, an edge or a node.
+        NoGraphError: no output has a graph.
+        OptionError: an unknown keyword, or a value that a keyword can't have.
+    """
+
+    _esm = Path(__file__).parent / "static" / "widget.js"
+
+    _graph = traitlets.Bytes().tag(sync=True)
+    _live = traitlets.Bytes().tag(sync=True)
+    _details = traitlets.Bytes().tag(sync=True)
+    selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(sync=True)
+    height = traitlets.Int(480).tag(sync=True)
+    direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)
+
+    def __init__(
+        self,
+        *outputs: Any,
+        names: object = None,
+        watch: bool = True,
+        keep: str = "auto",
+        height: int = 480,
+        direction: str = "right",
+        **unknown: Any,
+    ) -> None:
+        _refuse(unknown)
+        if direction not in _DIRECTIONS:
+            raise OptionError(f"direction={direction!r} is unknown.", "Use 'right' or 'down'.")
+        if type(height) is not int or not 120 <= height <= 10_000:
+            raise OptionError(f"height={height!r} is not a height.", "Give a whole number of pixels from 120 to 10000.")
+        self._keep = keep
+        self._sent = 0.0
+        self._stale = False
+        self._inspection = self._inspect(outputs, names, watch)
+        super().__init__(
+            _graph=_wire.pack(_wire.graph_payload(self._inspection)),
+            _live=_wire.pack(_wire.live_payload(self._inspection)),
+            _details=_wire.pack(_wire.details_payload(self._inspection)),
+            height=height,
+            direction=direction,
+        )
+        self.on_msg(_answer)
+
+    def _inspect(self, outputs: tuple[Any, ...], names: object, watch: bool) -> Inspection:
+        return Inspection(outputs, names=names, frame=calling_frame(), watch=watch, keep=self._keep, changed=_weakly(self))
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """A `networkx.MultiDiGraph` of plain data; edges point the way the gradient flows."""
+        return self._inspection.graph
+
+    @property
+    def passes(self) -> list[BackwardPass]:
+        """The backward passes that were captured, oldest first."""
+        return self._inspection.passes
+
+    def __getitem__(self, key: int | str) -> NodeView:
+        """One node, by its number or by any name of its tensors.
+
+        Raises:
+            UnknownNodeError: no node has that number or name.
+        """
+        return NodeView(self._inspection, *self._inspection.find(key))
+
+    def __len__(self) -> int:
+        return len(self._inspection)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def probe(self) -> BackwardPass:
+        """Run a backward pass that leaves every `.grad` untouched and the graph usable, and capture it.
+
+        Outputs that are no scalars are seeded with ones. The user's own hooks run, as in any backward pass.
+
+        Raises:
+            GraphGoneError: the graph was dropped, or freed by a `backward()`.
+        """
+        return self._inspection.probe()
+
+    def refresh(self, *outputs: Any, names: object = None) -> None:
+        """Show the graph of new outputs in the same figure: the next iteration of a loop.
+
+        Raises:
+            OutputTypeError, NoGraphError: as for a new widget; the figure then stays as it was.
+        """
+        fresh = self._inspect(outputs, names, True)
+        self._inspection.close()
+        self._inspection = fresh
+        with self.hold_sync():
+            if self.selected is not None and not self._exists(self.selected):
+                self.selected = None
+            self._graph = _wire.pack(_wire.graph_payload(fresh))
+            self._update_page()
+
+    def _exists(self, key: int | str) -> bool:
+        try:
+            self._inspection.find(key)
+        except GradWidgetError:
+            return False
+        return True
+
+    def to_text(self) -> str:
+        """A short table, a row a node. The same graph gives the same text."""
+        return _export.to_text(self._inspection)
+
+    def to_json(self) -> str:
+        """The graph in networkx node-link form, as strict JSON."""
+        return _export.to_json(self._inspection)
+
+    def to_dot(self) -> str:
+        """The graph in graphviz' DOT language."""
+        return _export.to_dot(self._inspection)
+
+    def trace(self) -> list[TraceRow]:
+        """The forward pass row by row, each with the gradient that came back: leaves first, outputs last."""
+        return trace(self._inspection)
+
+    def close(self) -> None:
+        """Remove every hook, let go of the graph, and take the figure off the page. What was captured stays readable."""
+        if hasattr(self, "_inspection"):  # ipywidgets closes a widget whose construction failed
+            self._inspection.close()
+        super().close()
+
+    def __enter__(self) -> GradWidget:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove every hook and let go of the graph; the figure stays."""
+        self._inspection.close()
+        self._update_page()
+
+    def cell_ended(self) -> None:
+        """Bring the page up to date. Called after each cell that ran a backward pass."""
+        if self._stale:
+            self._update_page()
+
+    def _changed(self, complete: bool) -> None:
+        """A pass has begun or ended. Runs inside of the user's `backward()`, perhaps in a thread of the engine."""
+        self._stale = True
+        told = after_cell(self)
+        if not complete or threading.current_thread() is not threading.main_thread():
+            return
+        if told:
+            if time.monotonic() - self._sent > _PAUSE:
+                self._update_page(brief=True)
+        elif not isinstance(self.comm, DummyComm):
+            try:
+                asyncio.get_running_loop().call_soon(self.cell_ended)
+            except RuntimeError:
+                self._update_page()
+
+    def _update_page(self, brief: bool = False) -> None:
+        """Send what passes have brought; with `brief`, without the details that are sent along."""
+        self._sent = time.monotonic()
+        self._stale = brief
+        with self.hold_sync():
+            self._live = _wire.pack(_wire.live_payload(self._inspection))
+            if not brief:
+                self._details = _wire.pack(_wire.details_payload(self._inspection))
+
+    @traitlets.validate("selected")
+    def _valid_selection(self, proposal: dict[str, Any]) -> int | str | None:
+        value: int | str | None = proposal["value"]
+        if value is not None:
+            self._inspection.find(value)
+        return value
+
+    def _reply_to(self, content: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if content.get("method") != "details":
+                raise GradWidgetError(f"The page asked for {content.get('method')!r}, which is unknown.", "Reload the page.")
+            key, _ = self._inspection.find(content["params"]["key"])
+            return {"result": _wire.detail(self._inspection, key)}
+        except GradWidgetError as error:
+            return {"error": {"cause": error.cause, "remedy": error.remedy}}
+        except Exception as error:
+            cause = f"The node could not be read ({type(error).__name__}: {str(error)[:200]})."
+            return {"error": {"cause": cause, "remedy": "Run the cell again; if it stays so, please report it."}}
+
+    def __repr__(self) -> str:
+        if not hasattr(self, "_inspection"):
+            return "GradWidget()"
+        nodes, edges = len(self._inspection), len(self._inspection.columns.source)
+        return f"GradWidget({nodes} node{'s' * (nodes != 1)}, {edges} edge{'s' * (edges != 1)})"
+
+
+def _answer(widget: GradWidget, content: Any, _buffers: Any) -> None:
+    """Answer every call of the page, with a result or with an error."""
+    if isinstance(content, dict) and content.get("kind") == "call":
+        widget.send({"kind": "reply", "id": content.get("id"), **widget._reply_to(content)})
+
+
+def _weakly(widget: GradWidget) -> Any:
+    import weakref
+
+    reference = weakref.ref(widget)
+
+    def changed(complete: bool) -> None:
+        me = reference()
+        if me is not None:
+            me._changed(complete)
+
+    return changed
+
+
+def _refuse(unknown: dict[str, Any]) -> None:
+    if unknown:
+        known = [n for n, p in inspect.signature(GradWidget.__init__).parameters.items() if p.kind is p.KEYWORD_ONLY]
+        name = next(iter(unknown))
+        raise OptionError(f"GradWidget() has no keyword {name!r}.{near(name, known)}", f"Keywords are {', '.join(known)}.")
