@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from gradwidget._passes import BackwardPass, Item, Kept, Pending, Reduced, reduced, version_of
+from gradwidget._passes import BackwardPass, Item, Pending, Reduced, reduced, version_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Columns, Form, Node, is_leaf
 
@@ -40,12 +40,13 @@ class Recorder:
         nodes: Sequence[Node],
         columns: Columns,
         *,
+        passes: list[BackwardPass],
         keep: str = "auto",
         label: Callable[[int], str],
         resolve: Callable[[int | str], tuple[int, int | None]],
         changed: Callable[[BackwardPass], None],
     ) -> None:
-        self.passes: list[BackwardPass] = []
+        self.passes = passes
         self.dropped = 0
         self._keep = keep
         self._label = label
@@ -54,7 +55,7 @@ class Recorder:
         self._running: dict[int, BackwardPass] = {}
         self._used = 0
         self._fitted = True
-        self._sizes = [sum(form.nbytes for form in columns.forms_of(key)) for key in range(len(columns))]
+        self._sizes = columns.nbytes()
         self._large_leaves: dict[int, weakref.ref[torch.Tensor]] = {}
         if keep != "all":
             for key, node in enumerate(nodes):
@@ -103,54 +104,58 @@ class Recorder:
         one = self._running.get(task)
         if one is None:
             one = self._begin(task, key)
-        size = self._sizes[key]
         if one.create_graph:
-            row = self._copied(gradients)
+            one.add(key, self._copied(gradients))
         elif key in self._large_leaves:
-            row = self._from_leaf(key, gradients)
-        elif self._used + size > DURING and self._keep != "all":
-            row = tuple(None if g is None else reduced(g) for g in gradients)
+            one.add(key, self._from_leaf(key, gradients))
+        elif self._used + self._sizes[key] > DURING and self._keep != "all":
+            one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         else:
-            self._used += size
-            row = tuple([None if g is None else Kept(g, g._version if type(g) is torch.Tensor else version_of(g)) for g in gradients])
-        one.order.append(key)
-        one.rows.append(row)
-
-    def add(self, one: BackwardPass, key: int, gradient: torch.Tensor | None) -> None:
-        """Add what a pass brought to a leaf that it did not run (`autograd.grad` returns it instead)."""
-        one.order.append(key)
-        one.rows.append((None if gradient is None else Kept(gradient, version_of(gradient)),))
+            self._used += self._sizes[key]
+            # A tuple's length and a tensor's version are the two cheapest things to ask here: this runs for each node.
+            if len(gradients) == 1 and type(gradients[0]) is torch.Tensor:
+                versions: int | tuple[int, ...] = gradients[0]._version
+            else:
+                versions = tuple(-1 if g is None else version_of(g) for g in gradients)
+            one.order.append(key)
+            one.arrived.append(gradients)
+            one.versions.append(versions)
 
     def failed(self, key: int, error: Exception) -> None:
         """Note that what arrived at a node could not be kept."""
         one = self._running.get(_task_id())
         if one is not None:
             note = f"Could not be captured ({type(error).__name__}: {str(error)[:160]})."
-            one.order.append(key)
-            one.rows.append((Reduced(Form(None, "", ""), None, note),))
+            one.add(key, (Reduced(Form(None, "", ""), None, note),))
 
     def finish(self, task: int) -> None:
         """The engine is done with a pass."""
         one = self._running.pop(task, None)
         if one is None:
             return
-        for step, row in enumerate(one.rows):
-            if any(isinstance(item, Pending) for item in row):
-                one.rows[step] = (self._read_leaf(one.order[step], row[0]),)
+        for step, row in enumerate(one.arrived):
+            if row and isinstance(row[0], Pending):
+                one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
         one.state = "complete"
         self._changed(one)
 
-    def _begin(self, task: int, key: int) -> BackwardPass:
+    def open_pass(self, label: str = "", state: str = "complete") -> BackwardPass:
+        """Add an empty pass."""
         number = self.passes[-1].number + 1 if self.passes else 1
-        one = BackwardPass(number, label=self._label(key), resolve=self._resolve, create_graph=torch.is_grad_enabled(), thread=threading.get_ident())
-        engine: Any = torch.autograd.Variable._execution_engine
-        engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
-        self._running[task] = one
-        self._fitted = False
+        one = BackwardPass(number, label, state, resolve=self._resolve, thread=threading.get_ident())
         self.passes.append(one)
         if len(self.passes) > PASSES:
             self.dropped += len(self.passes) - PASSES
             del self.passes[:-PASSES]
+        return one
+
+    def _begin(self, task: int, key: int) -> BackwardPass:
+        one = self.open_pass(self._label(key), "running")
+        one.create_graph = torch.is_grad_enabled()
+        engine: Any = torch.autograd.Variable._execution_engine
+        engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
+        self._running[task] = one
+        self._fitted = False
         if self._used > DURING // 2:
             self._fit()
         self._changed(one)
@@ -159,7 +164,7 @@ class Recorder:
     def _copied(self, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
         # Under create_graph the gradient's own graph leads back to our hook: kept by reference it would never go.
         with unobserved():
-            return tuple(None if g is None else Kept(g.detach().clone(), 0) for g in gradients)
+            return tuple(None if g is None else g.detach().clone() for g in gradients)
 
     def _from_leaf(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
         gradient = gradients[0]
@@ -170,14 +175,13 @@ class Recorder:
             exact = variable is not None and variable.grad is None and not variable._post_accumulate_grad_hooks
         return (Pending(form_of(gradient)) if exact else reduced(gradient),)
 
-    def _read_leaf(self, key: int, item: Item) -> Item:
+    def _read_leaf(self, key: int, pending: Pending) -> Item:
         variable = self._large_leaves[key]()
         with torch._C.DisableTorchFunction():
             grad = None if variable is None else variable.grad
         if grad is None:
-            assert isinstance(item, Pending)
-            return Reduced(item.form, None, "It did not reach .grad.")
-        note = "Only its norm was kept, and .grad has changed since; keep='all' keeps gradients whole."
+            return Reduced(pending.form, None, "It did not reach .grad.")
+        note = "Only its norm is known, because .grad has changed since; keep='all' keeps gradients whole."
         return reduced(grad)._replace(twin=weakref.ref(grad), version=version_of(grad), note=note)
 
 
@@ -186,7 +190,8 @@ def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.T
     if me is None:
         return
     try:
-        me.take(key, gradients)
+        with torch._C.DisableTorchFunction():
+            me.take(key, gradients)
     except Exception as error:
         me.failed(key, error)
 
@@ -196,7 +201,8 @@ def _finished(recorder: weakref.ref[Recorder], task: int) -> None:
     if me is None:
         return
     try:
-        me.finish(task)
+        with unobserved():
+            me.finish(task)
     except Exception:  # an error of ours must not become the user's
         return
 

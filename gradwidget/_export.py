@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import networkx as nx
+
 from gradwidget._inspect import Inspection
 from gradwidget._passes import summary_of
 from gradwidget._summary import Summary, summarize
@@ -14,7 +16,7 @@ _MOST_ROWS = 60
 
 
 def to_text(inspection: Inspection) -> str:
-    """A short table, a row a node: number, operation, name, shape, value, gradient. The same graph gives the same text."""
+    """A short table, a row a node: number, operation, name, shape, value, gradient. Deterministic."""
     columns = inspection.columns
     size = len(columns)
     lines = [f"{title(inspection)}: {size} nodes, {len(columns.source)} edges"]
@@ -55,8 +57,6 @@ def to_json(inspection: Inspection) -> str:
         attributes["gradient"] = None if gradient is None else gradient.text
         norm = None if gradient is None or gradient.stats is None else gradient.stats.norm
         attributes["gradient_norm"] = None if norm is None else number(norm)
-    import networkx as nx
-
     data: Any = nx.node_link_data(graph, edges="edges")
     return json.dumps(data, ensure_ascii=False, allow_nan=False)
 

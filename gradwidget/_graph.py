@@ -26,15 +26,23 @@ def build(columns: Columns, names: Names, sources: Mapping[int, str], torch_vers
         graph.add_nodes_from((key, _attributes(columns, key, names_of, cuts, sources)) for key in range(len(columns)))
         graph.add_edges_from(
             (source, target, {"input": slot, "output": output})
-            for source, target, slot, output in zip(columns.source, columns.target, columns.input, columns.output, strict=True)
+            for source, target, slot, output in zip(
+                columns.source, columns.target, columns.input, columns.output, strict=True
+            )
         )
-    graph.graph["outputs"] = [(key, number, next(iter(names.get((key, number), ())), "")) for key, number in columns.outputs]
+    graph.graph["outputs"] = [
+        (key, number, next(iter(names.get((key, number), ())), "")) for key, number in columns.outputs
+    ]
     graph.graph["torch"] = torch_version
     return graph
 
 
 def _attributes(
-    columns: Columns, key: int, names: Mapping[int, list[str]], cuts: Mapping[int, list[int]], sources: Mapping[int, str]
+    columns: Columns,
+    key: int,
+    names: Mapping[int, list[str]],
+    cuts: Mapping[int, list[int]],
+    sources: Mapping[int, str],
 ) -> dict[str, Any]:
     op = columns.ops[columns.op[key]]
     forms = columns.forms_of(key)

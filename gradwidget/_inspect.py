@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import gc
 import re
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from types import FrameType
 from typing import Any
 
@@ -19,8 +21,8 @@ from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, Unk
 from gradwidget._outputs import Output, edge_of, resolve
 from gradwidget._passes import BackwardPass, Gradient
 from gradwidget._saved import Saved
-from gradwidget._summary import copy_of
-from gradwidget._walk import Columns, Edges, Node, is_leaf, walk
+from gradwidget._summary import copy_of, unobserved
+from gradwidget._walk import Edges, Node, is_leaf, walk
 
 HOLD = 64 << 20
 """Bytes of graphs that all widgets together keep alive."""
@@ -73,7 +75,9 @@ class Inspection:
         changed: Callable[[bool], None] = lambda _: None,
     ) -> None:
         if keep not in KEEP:
-            raise OptionError(f"keep={keep!r} is unknown.", f"Use one of {', '.join(map(repr, KEEP))}.{near(str(keep), KEEP)}")
+            raise OptionError(
+                f"keep={keep!r} is unknown.", f"Use one of {', '.join(map(repr, KEEP))}.{near(str(keep), KEEP)}"
+            )
         resolved = resolve(outputs)
         self.keep = keep
         self.notes: tuple[str, ...] = resolved.notes
@@ -207,7 +211,7 @@ class Inspection:
             if place is None:
                 raise self._unknown(key)
             return place
-        if type(key) is bool or not 0 <= key < len(self):
+        if type(key) is bool or not isinstance(key, Integral) or not 0 <= key < len(self):
             raise UnknownNodeError(f"There is no node {key!r}.", f"Use a number from 0 to {len(self) - 1}, or a name.")
         return int(key), None
 
@@ -217,7 +221,7 @@ class Inspection:
     def _unknown(self, name: str) -> UnknownNodeError:
         if name in self.constants:
             return UnknownNodeError(
-                f"The tensor {name!r} has no node in this graph: it needs no gradient, or nothing of the output depends on it.",
+                f"The tensor {name!r} has no node here: it needs no gradient, or the output does not depend on it.",
                 "Look at a tensor that the output was computed from, with requires_grad=True.",
             )
         known = ", ".join(list(self.places)[:8])
@@ -238,7 +242,9 @@ class Inspection:
                 if place is not None:
                     self._know(place, reading.tensor)
                     if place in self._values:
-                        last[reading.name] = Saved(reading.name, reading.state, self._values[place], same_as, reading.note)
+                        last[reading.name] = Saved(
+                            reading.name, reading.state, self._values[place], same_as, reading.note
+                        )
                         continue
             room = max(0, min(COPY, COPIES - self._copied))
             saved = _saved.settled(reading, same_as, None, room)
@@ -276,6 +282,7 @@ class Inspection:
         """Name of the constant that enters at an input, or ""."""
         return self._cut_labels.get((key, slot), "")
 
+    @unobserved()
     def value(self, place: Place) -> torch.Tensor | None:
         """Forward value of one tensor of the graph: as it was when the widget looked, else as it is now."""
         tensor = self.known_value(place)
@@ -284,11 +291,13 @@ class Inspection:
             tensor = None if nodes is None else self._search(place, nodes)
         return None if tensor is None else tensor.detach()
 
+    @unobserved()
     def known_value(self, place: Place) -> torch.Tensor | None:
         """The same, without a look at what the graph has saved."""
         tensor = self._values.get(place)
         return self.tensor(place) if tensor is None else tensor
 
+    @unobserved()
     def small_values(self) -> list[tuple[Place, torch.Tensor]]:
         """The values that fit on a wire."""
         return [(place, value) for place, value in self._values.items() if value.numel() <= 4 and value.dim() <= 1]
@@ -300,7 +309,9 @@ class Inspection:
 
     def _search(self, place: Place, nodes: list[Node]) -> torch.Tensor | None:
         """A tensor among what its own node and its consumers have saved."""
-        consumers = [self.columns.source[e] for e in self.edges.consumers[place[0]] if self.columns.output[e] == place[1]]
+        consumers = [
+            self.columns.source[e] for e in self.edges.consumers[place[0]] if self.columns.output[e] == place[1]
+        ]
         for key in [place[0], *consumers[:50]]:
             for reading in _saved.read(nodes[key]):
                 tensor = reading.tensor
@@ -320,7 +331,9 @@ class Inspection:
                     now = before
             if now != before:
                 changed = f"changed in place since (version {before}, now {now})"
-                return f"As the widget first saw it; {changed}." if place in self._values else f"As it is now; {changed}."
+                return (
+                    f"As the widget first saw it; {changed}." if place in self._values else f"As it is now; {changed}."
+                )
         if place in self._values or self.value(place) is not None:
             return ""
         return "Autograd did not keep this value, and no variable in scope holds it."
@@ -329,13 +342,22 @@ class Inspection:
         """The saved variables of a node as they stand now; what was freed, as last seen."""
         return {name: saved for name, (saved, _) in self.saved_with_tensors(key).items()}
 
+    @unobserved()
     def saved_with_tensors(self, key: int) -> dict[str, tuple[Saved, torch.Tensor | None]]:
         """The same, with the graph's own tensor where there is one: for a summary, not to be kept."""
         last = self._saved.get(key, {})
         nodes = self.nodes()
         if nodes is None:
             note = "The graph is gone. As last seen."
-            return {n: (Saved(n, "freed" if s.value is not None and s.state == "value" else s.state, s.value, s.same_as, note), s.value if isinstance(s.value, torch.Tensor) else None) for n, s in last.items()}
+            return {
+                n: (
+                    Saved(
+                        n, "freed" if s.value is not None and s.state == "value" else s.state, s.value, s.same_as, note
+                    ),
+                    s.value if isinstance(s.value, torch.Tensor) else None,
+                )
+                for n, s in last.items()
+            }
         self._index = {node: k for k, node in enumerate(nodes)}
         try:
             found: dict[str, tuple[Saved, torch.Tensor | None]] = {}
@@ -351,7 +373,9 @@ class Inspection:
                     tensor = reading.tensor if reading.tensor is not None else saved.value
                     found[name] = (saved, tensor if isinstance(tensor, torch.Tensor) else None)
             if any(s.state != "freed" for s, _ in found.values()):
-                self._saved[key] = {n: s for n, (s, _) in found.items() if s.state != "freed"} | {n: s for n, s in last.items() if n in found and found[n][0].state == "freed"}
+                self._saved[key] = {n: s for n, (s, _) in found.items() if s.state != "freed"} | {
+                    n: s for n, s in last.items() if n in found and found[n][0].state == "freed"
+                }
             return found
         finally:
             self._index = {}
@@ -361,7 +385,7 @@ class Inspection:
     def _hold(self, roots: tuple[Output, ...], nodes: list[Node]) -> None:
         if self.keep == "summary":
             return
-        size = sum(form.nbytes for key in range(len(self)) for form in self.columns.forms_of(key))
+        size = sum(self.columns.nbytes())
         if self.keep == "all" or size <= HOLD:
             self._roots = roots
             self._nodes = nodes
@@ -386,20 +410,25 @@ class Inspection:
             nodes, columns = walk([edge_of(t) for t in tensors if t is not None])
         except GradWidgetError:
             return None
-        same = columns.sequence == self.columns.sequence and columns.op == self.columns.op and columns.ops == self.columns.ops
+        same = (
+            columns.sequence == self.columns.sequence
+            and columns.op == self.columns.op
+            and columns.ops == self.columns.ops
+        )
         return nodes if same else None  # an in-place edit has given the output another graph
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The graph as plain data."""
-        return _graph.build(self.columns, self.names, self.sources, torch.__version__)
+        return _graph.build(self.columns, self.names, self.sources, str(torch.__version__))
 
     # --- passes --------------------------------------------------------------------------------------------------
 
-    def _watch(self, nodes: list[Node]) -> None:
+    def _watch(self, nodes: list[Node], before: Recorder | None = None) -> None:
         self._recorder = Recorder(
             nodes,
             self.columns,
+            passes=[] if before is None else before.passes,
             keep=self.keep,
             label=functools.partial(_pass_label, weakref.ref(self)),
             resolve=functools.partial(_find, weakref.ref(self)),
@@ -428,6 +457,7 @@ class Inspection:
         """The newest pass in which a node ran."""
         return next((p for p in reversed(self.passes) if p.step_of(key) is not None), None)
 
+    @unobserved()
     def captures(self, key: int) -> tuple[HookCapture, ...]:
         """What the hook on a node has seen, one entry a pass."""
         found = []
@@ -446,30 +476,24 @@ class Inspection:
         nodes = self.nodes()
         if nodes is None:
             raise GraphGoneError("The graph is gone.", "Run the forward pass again and make a new GradWidget.")
-        once = self._recorder is None or not self._recorder.watching
+        once = not self.watching
         if once:
-            self._watch(nodes)
+            self._watch(nodes, self._recorder)
         recorder = self._recorder
         assert recorder is not None
         leaves = [(key, node) for key, node in enumerate(nodes) if is_leaf(node)]
-        roots = [torch.autograd.graph.GradientEdge(nodes[key], number) for key, number in self.columns.outputs]
+        retained = _retained()
+        before = len(recorder.passes)
         try:
-            before = len(recorder.passes)
             gradients = torch.autograd.grad(
-                self._root_tensors() or roots,
+                self._probe_roots(nodes),
                 [node.variable for _, node in leaves],
                 self._seeds(),
                 retain_graph=True,
                 allow_unused=True,
             )
-            if len(recorder.passes) == before:
-                raise GraphGoneError("The probe passed no node.", "Give an output that was computed from tensors that need a gradient.")
-            one = recorder.passes[-1]
-            for (key, _), gradient in zip(leaves, gradients, strict=True):
-                recorder.add(one, key, gradient)
         except RuntimeError as error:
-            if isinstance(error, GradWidgetError):
-                raise
+            recorder.sweep()
             raise GraphGoneError(
                 f"The probe could not run through the graph (torch says: {str(error).splitlines()[0][:120]}).",
                 "A backward() has probably freed it: probe before that, or call backward(retain_graph=True).",
@@ -477,14 +501,26 @@ class Inspection:
         finally:
             if once:
                 recorder.close()
+            for tensor, grad in retained:
+                tensor.grad = grad
+        one = recorder.passes[-1] if len(recorder.passes) > before else recorder.open_pass()
+        for (key, _), gradient in zip(leaves, gradients, strict=True):
+            one.add(key, (gradient,))
         one.label = "probe"
         self._changed(True)
         return one
 
-    def _root_tensors(self) -> list[torch.Tensor] | None:
+    def _probe_roots(self, nodes: list[Node]) -> Any:
+        edge = torch.autograd.graph.GradientEdge
+        if "GradientEdge" in str(torch.autograd.grad.__annotations__.get("outputs")):
+            return [edge(nodes[key], number) for key, number in self.columns.outputs]
+        # torch < 2.8 wants tensors; one edited in place since has another graph now, which nodes() has noticed.
         found = [root.tensor for root in self._roots or ()] or [None if r is None else r() for r in self._weak_roots]
-        tensors = [t for t in found if t is not None]
-        return tensors if len(tensors) == len(found) else None
+        if any(t is None for t in found):
+            raise GraphGoneError(
+                "The output's tensor is gone.", "Keep a reference to the output, or use a newer torch."
+            )
+        return found
 
     def _seeds(self) -> list[torch.Tensor]:
         seeds = []
@@ -500,6 +536,20 @@ class Inspection:
         self.let_go()
         self.closed = True
         _held.discard(self)
+
+
+def _retained() -> list[tuple[torch.Tensor, torch.Tensor | None]]:
+    """Tensors that are no leaves and keep their gradient all the same, with what they hold now."""
+    found = []
+    with torch._C.DisableTorchFunction():
+        for thing in gc.get_objects():
+            if issubclass(type(thing), torch.Tensor):
+                try:
+                    if thing.retains_grad:
+                        found.append((thing, thing.grad))
+                except RuntimeError:  # a stale view
+                    continue
+    return found
 
 
 class _Held:
@@ -575,11 +625,11 @@ def _user_line(traceback: list[str]) -> str:
     for frame in reversed(traceback):
         match = re.match(r'\s*File "([^"]+)", line (\d+)', frame)
         if match and "/torch/" not in match[1]:
-            place = "cell" if "ipykernel" in match[1] or match[1].startswith("<ipython") else match[1].rpartition("/")[2]
+            place = (
+                "cell" if "ipykernel" in match[1] or match[1].startswith("<ipython") else match[1].rpartition("/")[2]
+            )
             return f"{place}, line {match[2]}" if place == "cell" else f"{place}:{match[2]}"
     return ""
-
-
 
 
 def backward_graph(*outputs: Any, names: object = None) -> nx.MultiDiGraph[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import weakref
 from collections.abc import Callable
@@ -34,8 +35,6 @@ def after_cell(owner: Any) -> bool:
 def _cell_ended(*_: object) -> None:
     owners: list[Callable[[], None]] = [owner.cell_ended for owner in list(_waiting)]
     for ended in owners:
-        try:
+        with contextlib.suppress(Exception):  # a broken widget must not spoil the user's cell
             ended()
-        except Exception:  # a broken widget must not spoil the user's cell
-            continue
     _deep.drain()

@@ -154,4 +154,8 @@ def _in_module(name: str, module: Any, seen: set[int]) -> Iterator[tuple[str, to
                 yield f"{dot}{key}", value
             elif type(value) in (list, tuple, dict) and not key.startswith("_"):
                 yield from (pair if is_tensor(pair[1]) else None for pair in _entries(f"{dot}{key}", value))
-        stack.extend((f"{dot}{key}", child) for key, child in reversed((inside.get("_modules") or {}).items()) if child is not None)
+        stack.extend(
+            (f"{dot}{key}", child)
+            for key, child in reversed((inside.get("_modules") or {}).items())
+            if child is not None
+        )

@@ -99,7 +99,9 @@ def _root(value: Any, path: str) -> Output:
         return Output(node, number, value, path)
     if isinstance(value, torch.autograd.graph.GradientEdge):
         if value.node is None:
-            raise NoGraphError("is an edge that leads to no node.", "Make it with get_gradient_edge() of a tracked tensor.")
+            raise NoGraphError(
+                "is an edge that leads to no node.", "Make it with get_gradient_edge() of a tracked tensor."
+            )
         return Output(value.node, value.output_nr, None, path)
     return Output(value, 0, None, path)
 

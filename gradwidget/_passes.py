@@ -17,13 +17,6 @@ Gradient: TypeAlias = "torch.Tensor | Summary | None"
 """Of one output: the tensor where it was kept whole, else a `Summary`; None where none arrived."""
 
 
-class Kept(NamedTuple):
-    """A gradient kept by reference, with the version it had when it arrived (-1: it counts none)."""
-
-    tensor: torch.Tensor
-    version: int
-
-
 class Reduced(NamedTuple):
     """A gradient of which only the norm was kept, as a scalar on its own device."""
 
@@ -40,7 +33,13 @@ class Pending(NamedTuple):
     form: Form
 
 
-Item: TypeAlias = "Kept | Reduced | Pending | None"
+class Stale(NamedTuple):
+    """A gradient that was overwritten in place after it had been captured."""
+
+    form: Form
+
+
+Item: TypeAlias = "torch.Tensor | Reduced | Pending | Stale | None"
 
 
 @dataclass(slots=True, repr=False)
@@ -60,7 +59,8 @@ class BackwardPass:
     state: str = "running"
     order: list[int] = field(default_factory=list)
     note: str = ""
-    rows: list[tuple[Item, ...]] = field(default_factory=list)  # per step, what arrived at each output
+    arrived: list[tuple[Item, ...]] = field(default_factory=list)  # per step, what arrived at each output
+    versions: list[int | tuple[int, ...]] = field(default_factory=list)  # per step, of each tensor when it arrived
     resolve: Callable[[int | str], tuple[int, int | None]] = field(default=lambda key: (int(key), None))
     create_graph: bool = False
     thread: int = 0
@@ -82,7 +82,7 @@ class BackwardPass:
             UnknownNodeError: no node has that number or name.
         """
         number, output = self.resolve(key)
-        found = self.at(number)
+        found = tuple(map(own, self.at(number)))
         if output is None:
             return found[0] if len(found) == 1 else found or None
         return found[output] if output < len(found) else None
@@ -96,24 +96,41 @@ class BackwardPass:
     def at(self, key: int) -> tuple[Gradient, ...]:
         """What arrived at each output of a node; empty if it did not run."""
         step = self.step_of(key)
-        return () if step is None else tuple(map(opened, self.rows[step]))
+        return () if step is None else tuple(map(opened, self.row(step)))
 
-    def notes(self, key: int) -> list[str]:
-        """Why something that arrived at a node can't be told in full."""
-        step = self.step_of(key)
-        items = () if step is None else self.rows[step]
-        return [item.note for item in items if isinstance(item, Reduced) and item.note]
+    @unobserved()
+    def row(self, step: int) -> tuple[Item, ...]:
+        """What arrived in a step, as far as it still is what arrived."""
+        items, versions = self.arrived[step], self.versions[step]
+        if isinstance(versions, int):
+            versions = (versions,) * len(items)
+        return tuple(
+            Stale(form_of(item))
+            if isinstance(item, torch.Tensor) and version >= 0 and version_of(item) != version
+            else item
+            for item, version in zip(items, versions, strict=True)
+        )
 
+    def add(self, key: int, row: tuple[Item, ...], versions: int | tuple[int, ...] = -1) -> None:
+        """Note what arrived at a node; version -1 is not checked later."""
+        self.order.append(key)
+        self.arrived.append(row)
+        self.versions.append(versions)
+
+    @unobserved()
     def keep_only(self, budget: int) -> int:
         """Reduce to norms what exceeds `budget` bytes, the largest first. Returns the bytes still kept."""
-        sized = [(_bytes(item.tensor), step, i) for step, row in enumerate(self.rows) for i, item in enumerate(row) if isinstance(item, Kept)]
-        used = sum(size for size, _, _ in sized)
-        for size, step, i in sorted(sized, reverse=True):
+        sized = [(_bytes(t), step) for step, row in enumerate(self.arrived) for t in row if isinstance(t, torch.Tensor)]
+        used = sum(size for size, _ in sized)
+        for size, step in sorted(sized, reverse=True):
             if used <= budget:
                 break
-            row = list(self.rows[step])
-            row[i] = reduced(row[i].tensor, row[i].version)  # type: ignore[union-attr]
-            self.rows[step] = tuple(row)
+            self.arrived[step] = tuple(
+                reduced(t) if isinstance(t, torch.Tensor) and _bytes(t) == size else t for t in self.row(step)
+            )
+            self.versions[step] = tuple(
+                -1 if not isinstance(t, torch.Tensor) else version_of(t) for t in self.arrived[step]
+            )
             used -= size
         return used
 
@@ -124,10 +141,8 @@ class BackwardPass:
         return f"BackwardPass({self.number}: {self.label}, {len(self.order)} nodes, {self.state})"
 
 
-def reduced(tensor: torch.Tensor, version: int = -1) -> Reduced:
+def reduced(tensor: torch.Tensor) -> Reduced:
     """A gradient's norm, without waiting for its device."""
-    if version >= 0 and version_of(tensor) != version:
-        return Reduced(form_of(tensor), None, "It was overwritten in place after it had been captured.")
     with unobserved():
         plain, note = readable(tensor)
         if plain is None:
@@ -137,12 +152,10 @@ def reduced(tensor: torch.Tensor, version: int = -1) -> Reduced:
 
 def opened(item: Item) -> Gradient:
     """What the user gets to see of an item."""
-    if item is None:
-        return None
-    if isinstance(item, Kept):
-        if item.version >= 0 and version_of(item.tensor) != item.version:
-            return Summary(form_of(item.tensor), 0, None, None, None, "It was overwritten in place after it had been captured.")
-        return item.tensor
+    if item is None or isinstance(item, torch.Tensor):
+        return item
+    if isinstance(item, Stale):
+        return Summary(item.form, 0, None, None, None, "It was overwritten in place after it had been captured.")
     if isinstance(item, Pending):
         return Summary(item.form, 0, None, None, None, "The pass has not ended yet.")
     twin = item.twin() if item.twin is not None else None
@@ -153,6 +166,12 @@ def opened(item: Item) -> Gradient:
         nan = float("nan")
         stats = Stats(float(item.norm), nan, nan, nan, nan, 0, 0, 0)
     return Summary(item.form, math.prod(item.form.shape or (0,)), stats, None, None, item.note)
+
+
+@unobserved()
+def own(gradient: Gradient) -> Gradient:
+    """A copy for the user: editing it changes nothing that was captured."""
+    return gradient.detach().clone() if isinstance(gradient, torch.Tensor) else gradient
 
 
 def summary_of(gradient: Gradient) -> Summary | None:
@@ -171,7 +190,9 @@ def norms(items: Iterable[Item]) -> list[float | None]:
                 waiting.setdefault(value.device, []).append((len(found), value))
             found.append(None)
         for pairs in waiting.values():
-            row = torch.stack([value.to(torch.float64) if value.device.type != "mps" else value for _, value in pairs]).tolist()
+            row = torch.stack(
+                [value.to(torch.float64) if value.device.type != "mps" else value for _, value in pairs]
+            ).tolist()
             for (i, _), number in zip(pairs, row, strict=True):
                 found[i] = number
     return found
@@ -198,19 +219,16 @@ def texts(items: Iterable[Item]) -> list[str]:
 
 
 def _small(item: Item) -> torch.Tensor | None:
-    tensor: torch.Tensor | None = None
-    if isinstance(item, Kept) and (item.version < 0 or version_of(item.tensor) == item.version):
-        tensor = item.tensor
-    if tensor is None or tensor.dim() > 1 or not 0 < tensor.numel() <= 4:
+    if not isinstance(item, torch.Tensor) or item.dim() > 1 or not 0 < item.numel() <= 4:
         return None
-    return readable(tensor)[0]
+    return readable(item)[0]
 
 
 def _norm(item: Item) -> torch.Tensor | None:
     if isinstance(item, Reduced):
         return item.norm
-    if isinstance(item, Kept) and (item.version < 0 or version_of(item.tensor) == item.version):
-        plain, _ = readable(item.tensor)
+    if isinstance(item, torch.Tensor):
+        plain, _ = readable(item)
         return None if plain is None else norm(plain)
     return None
 

@@ -116,7 +116,9 @@ def _read_function(node: Node) -> list[Reading]:
         readings.append(_refused("saved_tensors", error))
     for name, value in sorted(getattr(node, "__dict__", {}).items()):
         if issubclass(type(value), torch.Tensor):
-            readings.append(Reading(f"ctx.{name}", "value", tensor=value, note="An attribute of ctx, not freed by backward()."))
+            readings.append(
+                Reading(f"ctx.{name}", "value", tensor=value, note="An attribute of ctx, not freed by backward().")
+            )
         else:
             readings.append(_scalar(f"ctx.{name}", value))
     return readings
@@ -144,27 +146,26 @@ def _scalar(name: str, value: Any) -> Reading:
     value = _signed(value)
     if value is None:
         return Reading(name, "none")
-    note = "To the end." if value == _TO_THE_END and isinstance(value, int) else ""
-    if isinstance(value, (bool, int, float, complex, str)):
+    note = "To the end." if type(value) is int and value == _TO_THE_END else ""
+    if _is_plain(value):
         return Reading(name, "scalar", scalar=value, note=note)
-    if isinstance(value, (tuple, list)) and len(value) <= 64 and all(_is_plain(v) for v in value):
+    if type(value) in (tuple, list, torch.Size) and len(value) <= 64 and all(_is_plain(v) for v in value):
         return Reading(name, "scalar", scalar=tuple(value))
-    if isinstance(value, (torch.dtype, torch.device, torch.layout)):
+    if type(value) in (torch.dtype, torch.device, torch.layout):
         return Reading(name, "scalar", scalar=str(value))
     return Reading(name, "scalar", scalar=f"<{type(value).__qualname__}>")
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, complex, str))
+    # By type: isinstance() would ask the object's own `__class__`.
+    return value is None or issubclass(type(value), (bool, int, float, complex, str))
 
 
 def _signed(value: Any) -> Any:
-    """torch hands out signed integers as unsigned ones."""
+    """Torch hands out signed integers as unsigned ones."""
     if type(value) is int and value >= _UNSIGNED:
         return value - 2**64
-    if isinstance(value, (tuple, list)):
-        return type(value)(_signed(v) for v in value) if type(value) in (tuple, list) else value
-    return value
+    return type(value)(map(_signed, value)) if type(value) in (tuple, list) else value
 
 
 def _refused(name: str, error: Exception) -> Reading:
@@ -180,7 +181,9 @@ def _refused(name: str, error: Exception) -> Reading:
             note=f"Changed in place after it was saved ({versions}): backward() would raise here. "
             "Use the out-of-place form, or clone() before the change.",
         )
-    return Reading(name, "unknown", note=f"Can't be read ({type(error).__name__}: {text.splitlines()[0][:160] if text else ''}).")
+    return Reading(
+        name, "unknown", note=f"Can't be read ({type(error).__name__}: {text.splitlines()[0][:160] if text else ''})."
+    )
 
 
 def settled(reading: Reading, same_as: str, last: Saved | None, copy_limit: int) -> Saved:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from gradwidget._walk import Form
 
@@ -119,11 +120,9 @@ def form_of(tensor: torch.Tensor) -> Form:
 def unobserved() -> Iterator[None]:
     """No gradients, no code of tensor subclasses, none of the user's modes: nobody sees our own operations."""
     with ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
         stack.enter_context(torch._C.DisableTorchFunction())
+        stack.enter_context(torch.no_grad())  # after it, as it calls a torch function itself
         if torch._C._len_torch_dispatch_stack():
-            from torch.utils._python_dispatch import _disable_current_modes
-
             stack.enter_context(_disable_current_modes())
         yield
 
@@ -181,7 +180,9 @@ def summarize(tensor: torch.Tensor) -> Summary:
             stats, histogram = _statistics(plain)
             return Summary(form, numel, stats, histogram, corner, note)
     except Exception as error:
-        return Summary(form, 0, None, None, None, f"Its values can't be read ({type(error).__name__}: {_first(error)}).")
+        return Summary(
+            form, 0, None, None, None, f"Its values can't be read ({type(error).__name__}: {_first(error)})."
+        )
 
 
 def _first(error: Exception) -> str:

@@ -25,7 +25,7 @@ class TraceRow:
 def trace(inspection: Inspection) -> list[TraceRow]:
     """One row a node, in an order in which the forward pass could have run: leaves first, outputs last."""
     columns, edges = inspection.columns, inspection.edges
-    order, _ = topological(columns)
+    order, _, _ = topological(columns)
     rows = []
     for key in reversed(order):
         value = inspection.known_value((key, 0))

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from gradwidget._inspect import HookCapture, Inspection
-from gradwidget._passes import summary_of
+from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
-from gradwidget._summary import summarize
+from gradwidget._summary import summarize, unobserved
 from gradwidget._walk import Form, Op
 
 
@@ -44,7 +44,7 @@ class NodeView:
 
     @property
     def op(self) -> str:
-        """torch's name of the backward function: "MulBackward0"."""
+        """Torch's name of the backward function: "MulBackward0"."""
         return self._op.name
 
     @property
@@ -76,18 +76,18 @@ class NodeView:
 
     @property
     def dtype(self) -> str:
-        """"float32"."""
+        """Of the tensor: "float32"."""
         return "" if self._form is None else self._form.dtype
 
     @property
     def device(self) -> str:
-        """"cpu", "cuda:0"."""
+        """Where the tensor lives: "cpu", "cuda:0"."""
         return "" if self._form is None else self._form.device
 
     @property
     def value(self) -> Any:
         """Forward value: a tensor of `shape`, None where it is unknown; a tuple of these for several outputs."""
-        return self._each(lambda output: self._inspection.value((self.key, output)))
+        return self._each(lambda output: own(self._inspection.value((self.key, output))))
 
     @property
     def gradient(self) -> Any:
@@ -99,19 +99,23 @@ class NodeView:
         one = self._inspection.last_pass_with(self.key)
         if one is not None:
             found = one.at(self.key)
-            return self._each(lambda output: found[output] if output < len(found) else None)
+            return self._each(lambda output: own(found[output]) if output < len(found) else None)
         return self.grad if self.kind == "leaf" else self._each(lambda _: None)
 
     @property
     def gradients(self) -> tuple[Any, ...]:
         """Like `gradient`, one entry for each pass that reached the node, oldest first."""
-        return tuple(self._each(lambda output, c=capture: c.gradients[output] if output < len(c.gradients) else None) for capture in self.hooks)
+        return tuple(
+            self._each(lambda output, c=capture: own(c.gradients[output]) if output < len(c.gradients) else None)
+            for capture in self.hooks
+        )
 
     @property
     def grad(self) -> torch.Tensor | None:
         """What torch's own `.grad` holds now; None for tensors that are gone or never retain one."""
         tensor = self._inspection.tensor((self.key, self._output or 0))
-        return grad_of(tensor)
+        grad = grad_of(tensor)
+        return None if grad is None else grad.clone()
 
     @property
     def saved(self) -> MappingProxyType[str, Saved]:
@@ -162,16 +166,16 @@ class NodeView:
         return f"NodeView({self.key}: {head}, {', '.join(parts)})"
 
 
+@unobserved()
 def grad_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
     """`.grad`, without torch's warning for tensors that have none."""
     if tensor is None:
         return None
-    with torch._C.DisableTorchFunction():
-        try:
-            grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-        except RuntimeError:  # a stale view
-            return None
-        return None if grad is None else grad.detach()
+    try:
+        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+    except RuntimeError:  # a stale view
+        return None
+    return None if grad is None else grad.detach()
 
 
 def why(inspection: Inspection, key: int, output: int) -> str:
@@ -187,8 +191,14 @@ def why(inspection: Inspection, key: int, output: int) -> str:
             return f"{name}.grad is None: no backward() has been seen yet."
         if not reached:
             return f"{name}.grad is None: no backward pass has reached this leaf."
-        return f"{name}.grad is None although a gradient was captured: it was cleared since, or autograd.grad() returned it instead."
+        return (
+            f"{name}.grad is None although a gradient was captured: "
+            "it was cleared since, or autograd.grad() returned it instead."
+        )
     if tensor is None or grad_of(tensor) is not None:
         return ""
     where = "Its gradient is shown here" if reached else "Its gradient will be shown here"
-    return f"{name}.grad is None in torch: {name} is not a leaf. {where}; call {name}.retain_grad() before backward() to get it from torch."
+    return (
+        f"{name}.grad is None in torch: {name} is not a leaf. {where}; "
+        f"call {name}.retain_grad() before backward() to get it from torch."
+    )

@@ -78,6 +78,14 @@ class Columns:
     def __len__(self) -> int:
         return len(self.op)
 
+    def nbytes(self) -> list[int]:
+        """Bytes of what each node produced."""
+        of_form = [form.nbytes for form in self.forms]
+        found = [0 if index < 0 else of_form[index] for index in self.form]
+        for key, forms in self.multi.items():
+            found[key] = sum(of_form[index] for index in forms)
+        return found
+
     def forms_of(self, key: int) -> tuple[Form, ...]:
         """One form for each output of the node."""
         if key in self.multi:
@@ -120,9 +128,9 @@ def walk(roots: Sequence[tuple[Node, int]]) -> tuple[list[Node], Columns]:
         nodes, columns = _visit(roots)
         _describe(nodes, columns)
         if len(nodes) > _deep.LEVELS:
-            order, depth = topological(columns)
+            order, depth, heads = topological(columns)
             if depth > _deep.LEVELS:
-                _deep.hold([nodes[i] for i in order])
+                _deep.hold([nodes[i] for i in order], heads)
     return nodes, columns
 
 
@@ -149,8 +157,7 @@ def _visit(roots: Sequence[tuple[Node, int]]) -> tuple[list[Node], Columns]:
         columns.outputs.append((index[node], output))
     source, target, slot, output_of = columns.source, columns.target, columns.input, columns.output
     for i, node in enumerate(nodes):  # grows while it is walked
-        s = 0
-        for following, output in node.next_functions:
+        for s, (following, output) in enumerate(node.next_functions):
             if following is None:
                 columns.cut_node.append(i)
                 columns.cut_input.append(s)
@@ -163,12 +170,11 @@ def _visit(roots: Sequence[tuple[Node, int]]) -> tuple[list[Node], Columns]:
                 target.append(j)
                 slot.append(s)
                 output_of.append(output)
-            s += 1
     return nodes, columns
 
 
-def topological(columns: Columns) -> tuple[list[int], int]:
-    """Node numbers, each before the nodes that it leads to; and the length of the longest path."""
+def topological(columns: Columns) -> tuple[list[int], int, int]:
+    """Node numbers, each before the nodes that it leads to; the longest path's length; how many have none above."""
     size = len(columns)
     waiting = [0] * size
     following: list[list[int]] = [[] for _ in range(size)]
@@ -177,15 +183,15 @@ def topological(columns: Columns) -> tuple[list[int], int]:
         waiting[j] += 1
     depth = [0] * size
     order = [i for i in range(size) if not waiting[i]]
+    heads = len(order)
     for i in order:
         below = depth[i] + 1
         for j in following[i]:
-            if depth[j] < below:
-                depth[j] = below
+            depth[j] = max(depth[j], below)
             waiting[j] -= 1
             if not waiting[j]:
                 order.append(j)
-    return order, max(depth, default=0)
+    return order, max(depth, default=0), heads
 
 
 def _describe(nodes: list[Node], columns: Columns) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ class GradWidget(anywidget.AnyWidget):
     _graph = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
     _details = traitlets.Bytes().tag(sync=True)
-    selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(sync=True)
+    selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(
+        sync=True
+    )
     height = traitlets.Int(480).tag(sync=True)
     direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)
 
@@ -70,9 +73,10 @@ class GradWidget(anywidget.AnyWidget):
         if type(height) is not int or not 120 <= height <= 10_000:
             raise OptionError(f"height={height!r} is not a height.", "Give a whole number of pixels from 120 to 10000.")
         self._keep = keep
+        self._watch = watch
         self._sent = 0.0
         self._stale = False
-        self._inspection = self._inspect(outputs, names, watch)
+        self._inspection = self._inspect(outputs, names)
         super().__init__(
             _graph=_wire.pack(_wire.graph_payload(self._inspection)),
             _live=_wire.pack(_wire.live_payload(self._inspection)),
@@ -82,8 +86,10 @@ class GradWidget(anywidget.AnyWidget):
         )
         self.on_msg(_answer)
 
-    def _inspect(self, outputs: tuple[Any, ...], names: object, watch: bool) -> Inspection:
-        return Inspection(outputs, names=names, frame=calling_frame(), watch=watch, keep=self._keep, changed=_weakly(self))
+    def _inspect(self, outputs: tuple[Any, ...], names: object) -> Inspection:
+        return Inspection(
+            outputs, names=names, frame=calling_frame(), watch=self._watch, keep=self._keep, changed=_weakly(self)
+        )
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
@@ -125,7 +131,7 @@ class GradWidget(anywidget.AnyWidget):
         Raises:
             OutputTypeError, NoGraphError: as for a new widget; the figure then stays as it was.
         """
-        fresh = self._inspect(outputs, names, True)
+        fresh = self._inspect(outputs, names)
         self._inspection.close()
         self._inspection = fresh
         with self.hold_sync():
@@ -158,12 +164,12 @@ class GradWidget(anywidget.AnyWidget):
         return trace(self._inspection)
 
     def close(self) -> None:
-        """Remove every hook, let go of the graph, and take the figure off the page. What was captured stays readable."""
+        """Remove every hook, let go of the graph, take the figure off the page. What was captured stays readable."""
         if hasattr(self, "_inspection"):  # ipywidgets closes a widget whose construction failed
             self._inspection.close()
         super().close()
 
-    def __enter__(self) -> GradWidget:
+    def __enter__(self) -> GradWidget:  # noqa: PYI034  # typing.Self needs Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -208,9 +214,10 @@ class GradWidget(anywidget.AnyWidget):
         return value
 
     def _reply_to(self, content: dict[str, Any]) -> dict[str, Any]:
+        if content.get("method") != "details":
+            cause = f"The page asked for {content.get('method')!r}, which is unknown."
+            return {"error": {"cause": cause, "remedy": "Reload the page."}}
         try:
-            if content.get("method") != "details":
-                raise GradWidgetError(f"The page asked for {content.get('method')!r}, which is unknown.", "Reload the page.")
             key, _ = self._inspection.find(content["params"]["key"])
             return {"result": _wire.detail(self._inspection, key)}
         except GradWidgetError as error:
@@ -233,8 +240,6 @@ def _answer(widget: GradWidget, content: Any, _buffers: Any) -> None:
 
 
 def _weakly(widget: GradWidget) -> Any:
-    import weakref
-
     reference = weakref.ref(widget)
 
     def changed(complete: bool) -> None:
@@ -249,4 +254,6 @@ def _refuse(unknown: dict[str, Any]) -> None:
     if unknown:
         known = [n for n, p in inspect.signature(GradWidget.__init__).parameters.items() if p.kind is p.KEYWORD_ONLY]
         name = next(iter(unknown))
-        raise OptionError(f"GradWidget() has no keyword {name!r}.{near(name, known)}", f"Keywords are {', '.join(known)}.")
+        raise OptionError(
+            f"GradWidget() has no keyword {name!r}.{near(name, known)}", f"Keywords are {', '.join(known)}."
+        )

@@ -42,7 +42,7 @@ def number(x: Any) -> Any:
         return number(abs(x))
     if math.isfinite(x):
         return x
-    return "nan" if x != x else "inf" if x > 0 else "-inf"
+    return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
 
 
 def form(value: Form) -> Json:
@@ -69,7 +69,12 @@ def graph_payload(inspection: Inspection) -> Json:
             "input": columns.input,
             "output": columns.output,
             "cuts": [
-                [key, slot, inspection.cut_label(key, slot), "This input needs no gradient: a constant, a detached tensor, or one made under no_grad()."]
+                [
+                    key,
+                    slot,
+                    inspection.cut_label(key, slot),
+                    "This input needs no gradient: a constant, a detached tensor, or one made under no_grad().",
+                ]
                 for key, slot in zip(columns.cut_node[:DRAWN], columns.cut_input, strict=False)
             ],
             "names": [[key, output, names] for (key, output), names in sorted(inspection.names.items())],
@@ -131,7 +136,7 @@ def pass_payload(one: BackwardPass) -> Json:
     for step, key in enumerate(one.order):
         if key >= DRAWN:
             continue
-        for output, item in enumerate(one.rows[step]):
+        for output, item in enumerate(one.row(step)):
             keys.append(key)
             outputs.append(output)
             items.append(item)
@@ -265,7 +270,9 @@ def _saved(inspection: Inspection, key: int, found: Json) -> None:
         )
     if not entries:
         kind = inspection.columns.ops[inspection.columns.op[key]].kind
-        found["saved_note"] = "A leaf saves nothing." if kind == "leaf" else "This operation saves nothing for backward()."
+        found["saved_note"] = (
+            "A leaf saves nothing." if kind == "leaf" else "This operation saves nothing for backward()."
+        )
 
 
 def _saved_text(one: Saved) -> str:
@@ -277,12 +284,16 @@ def _saved_text(one: Saved) -> str:
 
 def _neighbours(inspection: Inspection, key: int, found: Json) -> None:
     columns, edges = inspection.columns, inspection.edges
-    inputs: dict[int, list[Any]] = {slot: [-1, inspection.cut_label(key, slot) or "constant"] for slot in edges.cuts[key]}
+    inputs: dict[int, list[Any]] = {
+        slot: [-1, inspection.cut_label(key, slot) or "constant"] for slot in edges.cuts[key]
+    }
     for edge in edges.inputs[key]:
         target, output = columns.target[edge], columns.output[edge]
         inputs[columns.input[edge]] = [target, inspection.name_of((target, output)) or inspection.label_of(target)]
     found["inputs"] = [inputs[slot] for slot in sorted(inputs)]
-    found["consumers"] = [[columns.source[edge], inspection.label_of(columns.source[edge])] for edge in edges.consumers[key][:50]]
+    found["consumers"] = [
+        [columns.source[edge], inspection.label_of(columns.source[edge])] for edge in edges.consumers[key][:50]
+    ]
 
 
 def tensor(summary: Summary) -> Json:

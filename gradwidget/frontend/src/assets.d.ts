@@ -1,0 +1,9 @@
+declare module "*.css" {
+  const text: string;
+  export default text;
+}
+
+declare module "inline:*" {
+  const source: string;
+  export default source;
+}

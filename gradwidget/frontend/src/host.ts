@@ -1,0 +1,40 @@
+/** The one seam between the view and where it runs. The view knows nothing of Jupyter. */
+import type { Direction } from "./scene";
+import type { Detail, GraphPayload, LivePayload } from "./wire";
+
+export type Selected = number | string | null;
+export type Topic = "graph" | "live" | "details" | "selected" | "height" | "direction";
+
+export interface Host {
+  /** null until the first payload is read. */
+  readonly graph: GraphPayload | null;
+  readonly live: LivePayload | null;
+  /** Why the payload can't be read, "" when all is well. */
+  readonly problem: string;
+  readonly selected: Selected;
+  readonly height: number;
+  readonly direction: Direction;
+  select(selected: Selected): void;
+  turn(direction: Direction): void;
+  /** What was sent along, at once and perhaps a pass behind. */
+  cached(key: number): Detail | null;
+  /** Rejects with a Trouble when nobody can answer. */
+  details(key: number): Promise<Detail>;
+  subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void;
+}
+
+/** An error in words for the user: what happened, and what to do about it. */
+export class Trouble extends Error {
+  constructor(
+    readonly what: string,
+    readonly remedy: string,
+  ) {
+    super(remedy ? `${what} ${remedy}` : what);
+    this.name = "Trouble";
+  }
+}
+
+export function asTrouble(error: unknown): Trouble {
+  if (error instanceof Trouble) return error;
+  return new Trouble(error instanceof Error ? error.message : String(error), "");
+}

@@ -1,0 +1,163 @@
+import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../host";
+import type { Direction } from "../scene";
+import type { Detail, GraphPayload, LivePayload } from "../wire";
+import { type Bytes, decode, decodeVersioned } from "./decode";
+import { Rpc } from "./rpc";
+import { Topics } from "./topics";
+
+/** What is used of an anywidget model. */
+export interface AnyModel {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  send(content: unknown): void;
+  on(event: string, listener: (...args: unknown[]) => void): void;
+  off(event: string, listener: (...args: unknown[]) => void): void;
+}
+
+const NO_KERNEL = new Trouble(
+  "No kernel is connected to this figure, and the details of this node were not saved with it.",
+  "Run the cell again to ask a live kernel.",
+);
+
+export class ModelHost implements Host {
+  graph: GraphPayload | null = null;
+  live: LivePayload | null = null;
+  problem = "";
+  private cache: Record<string, Detail> = {};
+  private connected: boolean | null = null;
+  private readonly topics = new Topics();
+  private readonly rpc: Rpc;
+
+  constructor(
+    private readonly model: AnyModel,
+    signal: AbortSignal,
+  ) {
+    this.rpc = new Rpc(
+      { send: (message) => model.send(message), listen: (s, f) => this.on("msg:custom", s, f) },
+      signal,
+    );
+    this.follow("_graph", "graph", signal, async (bytes) => {
+      const graph = await decodeVersioned<GraphPayload>(bytes);
+      return () => {
+        this.graph = graph;
+      };
+    });
+    this.follow("_live", "live", signal, async (bytes) => {
+      const live = await decodeVersioned<LivePayload>(bytes);
+      return () => {
+        this.live = live;
+      };
+    });
+    this.follow("_details", "details", signal, async (bytes) => {
+      const cache = await decode<Record<string, Detail>>(bytes);
+      return () => {
+        this.cache = cache ?? {};
+      };
+    });
+    for (const topic of ["selected", "height", "direction"] as const) {
+      this.on(`change:${topic}`, signal, (source) => {
+        this.noteConnection(source);
+        this.topics.publish(topic);
+      });
+    }
+  }
+
+  get selected(): Selected {
+    const value = this.model.get("selected");
+    return typeof value === "number" || typeof value === "string" ? value : null;
+  }
+
+  get height(): number {
+    const value = this.model.get("height");
+    return typeof value === "number" && value > 0 ? value : 480;
+  }
+
+  get direction(): Direction {
+    return this.model.get("direction") === "down" ? "down" : "right";
+  }
+
+  select(selected: Selected): void {
+    this.write("selected", this.selected, selected);
+  }
+
+  turn(direction: Direction): void {
+    this.write("direction", this.direction, direction);
+  }
+
+  cached(key: number): Detail | null {
+    return this.cache[String(key)] ?? null;
+  }
+
+  async details(key: number): Promise<Detail> {
+    if (!this.isConnected()) {
+      const cached = this.cached(key);
+      if (cached) return cached;
+      throw NO_KERNEL;
+    }
+    return this.rpc.details(key);
+  }
+
+  subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void {
+    this.topics.subscribe(signal, listener);
+  }
+
+  private write(name: string, old: unknown, value: unknown): void {
+    if (old === value) return;
+    this.model.set(name, value);
+    this.model.save_changes();
+  }
+
+  /** A later message may be read faster than an earlier one: only the newest is kept. */
+  private follow(
+    trait: string,
+    topic: Topic,
+    signal: AbortSignal,
+    read: (bytes: Bytes | null) => Promise<() => void>,
+  ): void {
+    let newest = 0;
+    const update = async () => {
+      newest += 1;
+      const mine = newest;
+      try {
+        const keep = await read(this.model.get(trait) as Bytes | null);
+        if (mine !== newest || signal.aborted) return;
+        keep();
+        if (topic === "graph") this.problem = "";
+      } catch (error) {
+        if (mine !== newest || signal.aborted) return;
+        this.problem = `The figure can't be read. ${asTrouble(error).message}`;
+      }
+      this.topics.publish(topic);
+    };
+    this.on(`change:${trait}`, signal, (source) => {
+      this.noteConnection(source);
+      void update();
+    });
+    void update();
+  }
+
+  private on(event: string, signal: AbortSignal, listener: (...args: unknown[]) => void): void {
+    if (signal.aborted) return;
+    this.model.on(event, listener);
+    signal.addEventListener("abort", () => this.model.off(event, listener), { once: true });
+  }
+
+  /** anywidget hands out a proxy without `comm_live`; the model itself comes along as an event's first argument. */
+  private noteConnection(source: unknown): void {
+    const live = commLive(source);
+    if (live !== null) this.connected = live;
+  }
+
+  private isConnected(): boolean {
+    return commLive(this.model) ?? this.connected ?? true;
+  }
+}
+
+function commLive(source: unknown): boolean | null {
+  if (typeof source !== "object" || source === null) return null;
+  const model = source as { comm_live?: unknown; comm?: unknown };
+  if (typeof model.comm_live === "boolean") return model.comm_live;
+  if ("comm" in model) return Boolean(model.comm);
+  return null;
+}

@@ -1,0 +1,135 @@
+/** What a node says, and how much room that takes. */
+import type { SceneNode } from "../scene";
+import type { GraphPayload, Kind, LivePayload } from "../wire";
+
+export type Measure = (text: string, font: "title" | "code" | "small") => number;
+
+export interface NodeText {
+  kind: Kind;
+  title: string;
+  name: string;
+  subtitle: string;
+  hint: string;
+}
+
+const KIND_WORD: Record<Kind, string> = {
+  operation: "",
+  leaf: "leaf",
+  function: "Function",
+  checkpoint: "checkpoint",
+  compiled: "compiled",
+  hook: "hook",
+};
+
+/** Makes the texts of one node after the other. */
+export function describeNodes(graph: GraphPayload, live: LivePayload | null): (key: number) => NodeText {
+  const names = new Map<number, string[][]>(); // by key, then output
+  for (const [key, output, list] of graph.names) {
+    const outputs = names.get(key) ?? [];
+    names.set(key, outputs);
+    outputs[output] = list;
+  }
+  const forms = new Map(graph.multi.map(([key = -1, ...rest]) => [key, rest]));
+  const values = gather(graph.values);
+  const pass = live?.passes.at(-1);
+  const gradients = gather(pass?.key.map((key, i) => [key, pass.output[i] ?? 0, pass.text[i] ?? ""]) ?? []);
+
+  return (key) => {
+    const op = graph.op[key] ?? -1;
+    const kind = graph.kinds[op] ?? "operation";
+    const label = graph.labels[op] ?? "?";
+    const named = (names.get(key) ?? []).filter((list) => list?.length > 0);
+    const ours = (forms.get(key) ?? [graph.form[key] ?? -1]).map((form) => graph.forms[form]);
+    const first = named.map((list) => list[0]).join(", ");
+    const texts = [...new Set(ours.map((form) => form?.text ?? ""))];
+    const form = texts.length === 1 ? (texts[0] ?? "") : "";
+    const count = ours.length > 1 ? `${ours.length} outputs` : "";
+    const devices = [...new Set(ours.map((one) => one?.device ?? ""))];
+    return {
+      kind,
+      title: kind === "leaf" ? first || "leaf" : label,
+      name: kind === "leaf" ? "" : first,
+      subtitle: join([KIND_WORD[kind], count, form], " · "),
+      hint: join(
+        [
+          join([label, named.flat().join(" = ")], " "),
+          graph.ops[op] ?? "",
+          join([join([...texts], ", "), join(devices, ", ")], " on "),
+          prefix("value ", values.get(key)),
+          prefix(`gradient of pass ${pass?.number ?? 0}: `, gradients.get(key)),
+        ],
+        "\n",
+      ),
+    };
+  };
+}
+
+function join(parts: string[], separator: string): string {
+  return parts.filter((part) => part !== "").join(separator);
+}
+
+function prefix(word: string, text: string | undefined): string {
+  return text ? word + text : "";
+}
+
+/** Texts by key, in the order of the outputs. */
+function gather(rows: [number, number, string][]): Map<number, string> {
+  const found = new Map<number, string[]>();
+  for (const [key, output, text] of rows) {
+    const list = found.get(key) ?? [];
+    found.set(key, list);
+    list[output] = text;
+  }
+  return new Map(
+    [...found].map(([key, list]) => [
+      key,
+      join(
+        list.map((text) => text ?? ""),
+        ", ",
+      ),
+    ]),
+  );
+}
+
+/** Tensors of up to this many elements have their numbers written on the wire. */
+const FEW = 6;
+
+/** Judged by the first output: where there are several they are mostly alike. */
+export function showsNumbers(graph: GraphPayload, key: number): boolean {
+  const shape = graph.forms[graph.form[key] ?? -1]?.shape;
+  return Array.isArray(shape) && shape.reduce((a, b) => a * b, 1) <= FEW;
+}
+
+const LEFT = 16; // with the bar of the kind's colour
+const RIGHT = 12;
+const SPACE = 8; // between title and name
+const WIDTH = { least: 92, most: 220 };
+const HEIGHT = { one: 28, two: 48, most: 240 };
+/** Room for a port, without and with numbers beside it. */
+const PORT = { plain: 12, numbers: 36 };
+
+type Size = Pick<SceneNode, "width" | "height">;
+
+export interface PortCount {
+  inputs: number;
+  outputs: number;
+  numbers: boolean;
+}
+
+export function sizeNode(text: NodeText, ports: PortCount, measure: Measure): Size {
+  const first = measure(text.title, "title") + (text.name ? SPACE + measure(text.name, "code") : 0);
+  const needed = LEFT + Math.max(first, measure(text.subtitle, "small")) + RIGHT;
+  const lines = text.subtitle ? HEIGHT.two : HEIGHT.one;
+  const spread = PORT.plain * (Math.max(ports.inputs, ports.outputs) + 1);
+  const labelled = ports.numbers && ports.outputs > 1 ? PORT.numbers * ports.outputs + PORT.plain : 0;
+  return {
+    width: Math.ceil(Math.min(WIDTH.most, Math.max(WIDTH.least, needed))),
+    height: Math.max(lines, Math.min(HEIGHT.most, Math.max(spread, labelled))),
+  };
+}
+
+/** For marks that say one thing only: a cut input, what was left out. */
+export function sizeMark(title: string, font: "code" | "small", measure: Measure): Size {
+  const width = title ? 2 * RIGHT + measure(title, font) : HEIGHT.one;
+  return { width: Math.ceil(Math.min(WIDTH.most, width)), height: HEIGHT.one };
+}

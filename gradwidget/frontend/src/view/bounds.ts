@@ -1,0 +1,28 @@
+import type { Placed, PlacedNode } from "../scene";
+import type { Box } from "./camera";
+import { LABEL_HEIGHT } from "./measures";
+
+/** All of the picture, with the room that labels take beyond the boxes. */
+export function pictureBox(placed: Placed): Box {
+  return around(placed.nodes) ?? { x: 0, y: 0, width: placed.width, height: placed.height };
+}
+
+/** Where the picture ends: the outputs and the boxes they leave from. */
+export function outputBox(placed: Placed): Box | null {
+  const ends = placed.nodes.filter((node) => node.role === "output");
+  return around(
+    ends.slice(0, 1).concat(placed.nodes.filter((node) => node.role === "node" && node.key === 0)),
+  );
+}
+
+function around(nodes: PlacedNode[]): Box | null {
+  if (nodes.length === 0) return null;
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { x, y, width, height } of nodes) {
+    left = Math.min(left, x);
+    top = Math.min(top, y);
+    right = Math.max(right, x + width);
+    bottom = Math.max(bottom, y + height);
+  }
+  return { x: left, y: top - LABEL_HEIGHT / 2, width: right - left, height: bottom - top + LABEL_HEIGHT };
+}

@@ -1,0 +1,90 @@
+/** Where the view stands over the picture: screen = world * k + (x, y). */
+export interface Eye {
+  x: number;
+  y: number;
+  k: number;
+}
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** Small enough for a chain of three thousand boxes. */
+export const MIN_ZOOM = 0.001;
+export const MAX_ZOOM = 4;
+export const FIT_MAX = 1.25;
+/** A picture that would be smaller than this starts at a zoom that can be read. */
+export const FIT_MIN = 0.45;
+export const READABLE = 0.85;
+const MARGIN = 28;
+
+const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+
+export function fitted(content: Box, view: Size): Eye {
+  const room = {
+    width: Math.max(40, view.width - 2 * MARGIN),
+    height: Math.max(40, view.height - 2 * MARGIN),
+  };
+  const k = clamp(
+    Math.min(room.width / Math.max(1, content.width), room.height / Math.max(1, content.height)),
+    MIN_ZOOM,
+    FIT_MAX,
+  );
+  return centred(content, view, k);
+}
+
+export function centred(content: Box, view: Size, k: number): Eye {
+  return {
+    k,
+    x: view.width / 2 - (content.x + content.width / 2) * k,
+    y: view.height / 2 - (content.y + content.height / 2) * k,
+  };
+}
+
+/** First sight: all of it where that can be read, else the end where the outputs are. */
+export function firstSight(content: Box, view: Size, output: Box | null, down: boolean): Eye {
+  const whole = fitted(content, view);
+  if (whole.k >= FIT_MIN || !output) return whole;
+  const eye = centred(output, view, READABLE);
+  if (down) eye.y = view.height - MARGIN * 2 - (output.y + output.height) * READABLE;
+  else eye.x = view.width - MARGIN * 2 - (output.x + output.width) * READABLE;
+  return eye;
+}
+
+export function zoomedAt(eye: Eye, factor: number, at: { x: number; y: number }): Eye {
+  const k = clamp(eye.k * factor, MIN_ZOOM, MAX_ZOOM);
+  const by = k / eye.k;
+  return { k, x: at.x - (at.x - eye.x) * by, y: at.y - (at.y - eye.y) * by };
+}
+
+/** The smallest move that brings a box into view; the same eye when it is there already. */
+export function revealing(eye: Eye, box: Box, view: Size): Eye {
+  const k = eye.k < 0.35 ? READABLE : eye.k;
+  if (k !== eye.k) return centred(box, view, k);
+  const shift = (start: number, length: number, room: number) => {
+    if (start < MARGIN) return MARGIN - start;
+    if (start + length > room - MARGIN) return Math.max(MARGIN - start, room - MARGIN - start - length);
+    return 0;
+  };
+  const dx = shift(box.x * k + eye.x, box.width * k, view.width);
+  const dy = shift(box.y * k + eye.y, box.height * k, view.height);
+  return dx === 0 && dy === 0 ? eye : { k, x: eye.x + dx, y: eye.y + dy };
+}
+
+export function seen(eye: Eye, view: Size): Box {
+  return { x: -eye.x / eye.k, y: -eye.y / eye.k, width: view.width / eye.k, height: view.height / eye.k };
+}
+
+export function between(a: Eye, b: Eye, t: number): Eye {
+  const ease = 1 - (1 - t) ** 3;
+  const mix = (from: number, to: number) => from + (to - from) * ease;
+  return { x: mix(a.x, b.x), y: mix(a.y, b.y), k: mix(a.k, b.k) };
+}

@@ -1,0 +1,96 @@
+import { type Box, between, type Eye, firstSight, fitted, revealing, type Size, zoomedAt } from "./camera";
+
+const GLIDE_MS = 220;
+
+/** The camera of one view: told apart from Preact's state so that a pan draws nothing anew. */
+export class Camera {
+  eye: Eye = { x: 0, y: 0, k: 1 };
+  view: Size = { width: 0, height: 0 };
+  /** Moved by the user: from then on a new size keeps the place. */
+  private touched = false;
+  private content: Box = { x: 0, y: 0, width: 1, height: 1 };
+  private output: Box | null = null;
+  private down = false;
+  private frame = 0;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(
+    signal: AbortSignal,
+    private readonly still: () => boolean,
+  ) {
+    signal.addEventListener("abort", () => cancelAnimationFrame(this.frame), { once: true });
+  }
+
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  show(content: Box, output: Box | null, down: boolean, keep: boolean): void {
+    this.content = content;
+    this.output = output;
+    this.down = down;
+    if (!keep) this.touched = false;
+    if (!this.touched) this.home();
+  }
+
+  resize(view: Size): void {
+    this.view = view;
+    if (this.touched) this.announce();
+    else this.home();
+  }
+
+  pan(dx: number, dy: number): void {
+    this.put({ ...this.eye, x: this.eye.x + dx, y: this.eye.y + dy });
+  }
+
+  zoom(factor: number, at = { x: this.view.width / 2, y: this.view.height / 2 }): void {
+    this.put(zoomedAt(this.eye, factor, at));
+  }
+
+  fit(): void {
+    this.glide(fitted(this.content, this.view));
+    this.touched = false;
+  }
+
+  reveal(box: Box): void {
+    const eye = revealing(this.eye, box, this.view);
+    if (eye !== this.eye) this.glide(eye);
+  }
+
+  private home(): void {
+    if (this.view.width === 0) return;
+    cancelAnimationFrame(this.frame);
+    this.eye = firstSight(this.content, this.view, this.output, this.down);
+    this.announce();
+  }
+
+  private put(eye: Eye): void {
+    cancelAnimationFrame(this.frame);
+    this.touched = true;
+    this.eye = eye;
+    this.announce();
+  }
+
+  private glide(target: Eye): void {
+    if (this.still()) {
+      this.put(target);
+      return;
+    }
+    cancelAnimationFrame(this.frame);
+    this.touched = true;
+    const from = this.eye;
+    const start = performance.now();
+    const step = (now: number) => {
+      const t = Math.min(1, Math.max(0, (now - start) / GLIDE_MS));
+      this.eye = t < 1 ? between(from, target, t) : target;
+      this.announce();
+      if (t < 1) this.frame = requestAnimationFrame(step);
+    };
+    this.frame = requestAnimationFrame(step);
+  }
+
+  private announce(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

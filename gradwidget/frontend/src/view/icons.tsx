@@ -1,0 +1,45 @@
+import type { ComponentChildren } from "preact";
+
+function Icon({ children }: { children: ComponentChildren }) {
+  return (
+    <svg class="gw-icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      {children}
+    </svg>
+  );
+}
+
+export const MinusIcon = () => (
+  <Icon>
+    <path d="M3.5 8H12.5" />
+  </Icon>
+);
+
+export const PlusIcon = () => (
+  <Icon>
+    <path d="M3.5 8H12.5M8 3.5V12.5" />
+  </Icon>
+);
+
+export const CloseIcon = () => (
+  <Icon>
+    <path d="M4 4L12 12M12 4L4 12" />
+  </Icon>
+);
+
+export const FitIcon = () => (
+  <Icon>
+    <path d="M2.5 6V2.5H6M10 2.5H13.5V6M13.5 10V13.5H10M6 13.5H2.5V10" />
+  </Icon>
+);
+
+export const RightIcon = () => (
+  <Icon>
+    <path d="M2.5 8H13M9 4L13 8L9 12" />
+  </Icon>
+);
+
+export const DownIcon = () => (
+  <Icon>
+    <path d="M8 2.5V13M4 9L8 13L12 9" />
+  </Icon>
+);

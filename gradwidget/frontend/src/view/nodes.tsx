@@ -1,0 +1,145 @@
+import type { JSX } from "preact";
+import type { PlacedNode } from "../scene";
+import type { Measure } from "../scene/text";
+import { barPath } from "./curve";
+import { BAR, RADIUS } from "./measures";
+import { shortened } from "./text";
+
+interface BoxProps {
+  node: PlacedNode;
+  selected: boolean;
+  /** The one box that Tab reaches. */
+  active: boolean;
+  label: string;
+  measure: Measure;
+  down: boolean;
+}
+
+const INSET = 15;
+const END = 9;
+const GAP = 7;
+
+export function NodeShape(props: BoxProps): JSX.Element {
+  switch (props.node.role) {
+    case "cut":
+      return <Cut {...props} />;
+    case "more":
+      return <More {...props} />;
+    case "output":
+      return <Output {...props} />;
+    default:
+      return <NodeBox {...props} />;
+  }
+}
+
+const place = (node: PlacedNode) => `translate(${node.x} ${node.y})`;
+
+function NodeBox({ node, selected, active, label, measure }: BoxProps) {
+  const { width, height } = node;
+  return (
+    <g
+      class={`gw-node gw-${node.role} gw-kind-${node.kind}${selected ? " gw-selected" : ""}`}
+      transform={place(node)}
+      role="button"
+      tabindex={active ? 0 : -1}
+      aria-label={label.replaceAll("\n", ", ")}
+      aria-pressed={selected}
+      data-gw-id={node.id}
+      data-gw-key={node.key}
+      data-gw-name={node.name || (node.kind === "leaf" ? node.title : "")}
+    >
+      <title>{label}</title>
+      <rect class="gw-halo" x={-6} y={-6} width={width + 12} height={height + 12} rx={RADIUS + 5} />
+      <rect class="gw-card" width={width} height={height} rx={RADIUS} />
+      <path class="gw-bar" d={barPath(height, BAR)} />
+      <Heading node={node} measure={measure} />
+    </g>
+  );
+}
+
+function Heading({ node, measure }: { node: PlacedNode; measure: Measure }) {
+  const room = node.width - INSET - END;
+  const leaf = node.kind === "leaf";
+  const inTitle = (text: string) => measure(text, leaf ? "code" : "title");
+  const inCode = (text: string) => measure(text, "code");
+  const title = shortened(node.title, room, inTitle);
+  const name = title === node.title ? shortened(node.name, room - inTitle(title) - GAP, inCode) : "";
+  const middle = node.height / 2;
+  return (
+    <>
+      <text x={INSET} y={node.subtitle ? middle - 4 : middle + 4.5}>
+        <tspan class={leaf ? "gw-name gw-strong" : "gw-title"}>{title}</tspan>
+        {name && (
+          <tspan class="gw-name" dx={GAP}>
+            {name}
+          </tspan>
+        )}
+      </text>
+      {node.subtitle && (
+        <text class="gw-sub" x={INSET} y={middle + 14}>
+          {shortened(node.subtitle, room, (text) => measure(text, "small"))}
+        </text>
+      )}
+    </>
+  );
+}
+
+function Cut({ node, measure }: BoxProps) {
+  const hint = node.hint || "This input needs no gradient.";
+  const middle = node.height / 2;
+  return (
+    <g class="gw-cut" transform={place(node)} data-gw-id={node.id} role="img" aria-label={hint}>
+      <title>{hint}</title>
+      <rect class="gw-catch" width={node.width} height={node.height} />
+      <text class="gw-sub gw-name" x={node.width - 22} y={middle + 4} text-anchor="end">
+        {shortened(node.title, node.width - 24, (text) => measure(text, "code"))}
+      </text>
+      <g class="gw-scissors" transform={`translate(${node.width - 17} ${middle - 7})`}>
+        <circle cx="2.6" cy="2.8" r="2.2" />
+        <circle cx="2.6" cy="11.2" r="2.2" />
+        <path d="M4.4 4.2L14 11.4M4.4 9.8L14 2.6" />
+      </g>
+    </g>
+  );
+}
+
+function More({ node, measure }: BoxProps) {
+  return (
+    <g
+      class="gw-more"
+      transform={place(node)}
+      data-gw-id={node.id}
+      role="img"
+      aria-label={node.hint || node.title}
+    >
+      <title>{node.hint || node.title}</title>
+      <rect class="gw-card" width={node.width} height={node.height} rx={RADIUS} />
+      <text class="gw-sub" x={node.width / 2} y={node.height / 2 + 4} text-anchor="middle">
+        {shortened(node.title, node.width - 12, (text) => measure(text, "small"))}
+      </text>
+    </g>
+  );
+}
+
+function Output({ node, measure, down }: BoxProps) {
+  if (!node.title) return <g data-gw-id={node.id} />;
+  return (
+    <g
+      class="gw-output"
+      transform={place(node)}
+      data-gw-id={node.id}
+      role="img"
+      aria-label={node.hint || node.title}
+    >
+      <title>{node.hint || node.title}</title>
+      <text
+        class="gw-sub gw-name"
+        x={down ? node.width / 2 : 6}
+        y={down ? 13 : node.height / 2 + 4}
+        text-anchor={down ? "middle" : "start"}
+      >
+        {shortened(node.title, node.width, (text) => measure(text, "code"))}
+      </text>
+    </g>
+  );
+}

@@ -1,0 +1,49 @@
+import type { Detail, Saved } from "../../wire";
+import { Chip, Note, Row, Section } from "./parts";
+import { TensorBody, TensorFigures } from "./tensor";
+
+/** States that change what the reader may conclude get a chip. */
+const STATE_CHIPS: Partial<Record<Saved["state"], string>> = {
+  freed: "freed",
+  modified: "modified",
+  packed: "packed",
+  unknown: "unknown",
+};
+
+export function SavedVariables({ detail }: { detail: Detail }) {
+  if (detail.saved.length === 0 && !detail.saved_note) return null;
+  return (
+    <Section title="saved for backward">
+      {detail.saved.map((saved) => (
+        <SavedRow key={saved.name} saved={saved} />
+      ))}
+      <Note>{detail.saved_note}</Note>
+    </Section>
+  );
+}
+
+function SavedRow({ saved }: { saved: Saved }) {
+  const chip = STATE_CHIPS[saved.state];
+  return (
+    <div data-gw-saved={saved.name}>
+      <Row
+        label={
+          <>
+            <code>{saved.name}</code> {saved.same_as && <Chip>= {saved.same_as}</Chip>}{" "}
+            {chip && <Chip tone={saved.state === "modified" ? "warn" : ""}>{chip}</Chip>}
+          </>
+        }
+      >
+        {saved.tensor ? (
+          <TensorFigures view={saved.tensor} tone="" />
+        ) : (
+          <span class="gw-num" dir="auto">
+            {saved.text || (saved.state === "none" ? "None" : "")}
+          </span>
+        )}
+      </Row>
+      {saved.tensor && <TensorBody view={saved.tensor} />}
+      <Note>{saved.note}</Note>
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+/** What the view reads from the host, as hooks. */
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { asTrouble, type Host, type Selected, type Trouble } from "../host";
+import type { Placer } from "../place/placer";
+import type { Direction, Placed, Scene } from "../scene";
+import { buildScene } from "../scene/build";
+import type { Measure } from "../scene/text";
+import type { Detail, GraphPayload, LivePayload, Pass } from "../wire";
+import { MAX_NODES } from "./measures";
+
+export function useHost(host: Host): void {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  useEffect(() => {
+    const life = new AbortController();
+    host.subscribe(life.signal, () => redraw());
+    // What came between the first drawing and this subscription.
+    redraw();
+    return () => life.abort();
+  }, [host]);
+}
+
+/** The passes change texts on the picture, never its boxes. */
+export function useScene(graph: GraphPayload, measure: Measure): Scene {
+  return useMemo(() => buildScene(graph, null, { maxNodes: MAX_NODES, measure }), [graph, measure]);
+}
+
+export interface Layout {
+  placed: Placed | null;
+  error: Error | null;
+}
+
+export function useLayout(placer: Placer, scene: Scene, direction: Direction): Layout {
+  const [layout, setLayout] = useState<Layout>({ placed: null, error: null });
+  useEffect(() => {
+    let wanted = true;
+    const fail = (error: unknown) => {
+      if (wanted)
+        setLayout({ placed: null, error: error instanceof Error ? error : new Error(String(error)) });
+    };
+    try {
+      const placed = placer.place(scene, direction);
+      if (placed instanceof Promise)
+        placed.then((late) => wanted && setLayout({ placed: late, error: null }), fail);
+      else setLayout({ placed, error: null });
+    } catch (error) {
+      fail(error);
+    }
+    return () => {
+      wanted = false;
+    };
+  }, [placer, scene, direction]);
+  return layout;
+}
+
+/** A name or a number as Python says it, to a node's key. */
+export function keyOf(selected: Selected, graph: GraphPayload | null): number | null {
+  if (selected === null || !graph) return null;
+  if (typeof selected === "number") {
+    return Number.isInteger(selected) && selected >= 0 && selected < graph.nodes ? selected : null;
+  }
+  return graph.names.find(([, , names]) => names.includes(selected))?.[0] ?? null;
+}
+
+/** How this page tells Python of a node: by its name, if that is unique to it. */
+export function selectedOf(key: number | null, graph: GraphPayload): Selected {
+  if (key === null) return null;
+  const name = graph.names.find(([owner]) => owner === key)?.[2][0];
+  return name !== undefined && keyOf(name, graph) === key ? name : key;
+}
+
+export function passOf(live: LivePayload | null, wanted: number | null): Pass | null {
+  const passes = live?.passes ?? [];
+  return passes.find((pass) => pass.number === wanted) ?? passes[passes.length - 1] ?? null;
+}
+
+export interface Answer {
+  key: number | null;
+  detail: Detail | null;
+  trouble: Trouble | null;
+  asking: boolean;
+}
+
+/** The details of the selected node: what was sent along at once, then the kernel's word. */
+export function useDetail(host: Host, key: number | null): Answer {
+  const [answer, setAnswer] = useState<Answer>({ key: null, detail: null, trouble: null, asking: false });
+  useEffect(() => {
+    if (key === null) return;
+    const life = new AbortController();
+    let count = 0;
+    const ask = () => {
+      count += 1;
+      const mine = count;
+      const settle = (part: Partial<Answer>) => {
+        if (life.signal.aborted || mine !== count) return;
+        setAnswer((old) => ({
+          key,
+          detail: old.key === key ? old.detail : null,
+          trouble: null,
+          asking: false,
+          ...part,
+        }));
+      };
+      const cached = host.cached(key);
+      settle(cached ? { detail: cached, asking: true } : { asking: true });
+      host.details(key).then(
+        (detail) => settle({ detail }),
+        (error) => settle({ trouble: asTrouble(error) }),
+      );
+    };
+    host.subscribe(life.signal, (topic) => {
+      if (topic === "live" || topic === "graph") ask();
+      if (topic === "details") setAnswer((old) => ({ ...old, detail: old.detail ?? host.cached(key) }));
+    });
+    ask();
+    return () => life.abort();
+  }, [host, key]);
+  if (answer.key === key) return answer;
+  return { key, detail: key === null ? null : host.cached(key), trouble: null, asking: true };
+}

@@ -1,0 +1,44 @@
+/** How wide text is, asked of the browser, and how it is shortened to fit its box. */
+import type { Measure } from "../scene/text";
+
+type Font = Parameters<Measure>[1];
+
+const FONTS: Record<Font, [size: string, family: string, fallback: string]> = {
+  title: ["600 13.5px", "--gw-font", "system-ui, sans-serif"],
+  code: ["600 12.5px", "--gw-code", "ui-monospace, monospace"],
+  small: ["11px", "--gw-font", "system-ui, sans-serif"],
+};
+/** Where nobody can be asked: a guess on the safe side. */
+const GUESS: Record<Font, number> = { title: 8.6, code: 7.6, small: 6.6 };
+
+export function makeMeasure(root: HTMLElement): Measure {
+  const context = document.createElement("canvas").getContext("2d");
+  const style = getComputedStyle(root);
+  const known = new Map<string, number>();
+  return (text, font) => {
+    const id = `${font} ${text}`;
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    let width = [...text].length * GUESS[font];
+    if (context) {
+      const [size, family, fallback] = FONTS[font];
+      // Nothing is known of an element outside of the document, where some hosts draw first.
+      context.font = `${size} ${style.getPropertyValue(family) || fallback}`;
+      width = context.measureText(text).width;
+    }
+    known.set(id, width);
+    return width;
+  };
+}
+
+export function shortened(text: string, room: number, width: (text: string) => number): string {
+  if (width(text) <= room) return text;
+  const characters = [...text];
+  let [fits, tooLong] = [0, characters.length];
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >> 1;
+    if (width(`${characters.slice(0, middle).join("")}…`) <= room) fits = middle;
+    else tooLong = middle;
+  }
+  return fits > 0 ? `${characters.slice(0, fits).join("")}…` : "";
+}

@@ -1,0 +1,180 @@
+/**
+ * The wire between the kernel and the page, as types. Its other end is `gradwidget/_wire.py`;
+ * `tests/wire/*.json` are written by the Python tests and read by the front-end tests.
+ *
+ * Synced traits of the model (all the page ever reads):
+ *   _graph    bytes, gzipped JSON of GraphPayload: the picture. Sent once, and again on refresh().
+ *   _live     bytes, gzipped JSON of LivePayload: passes and their gradients. Sent after each pass.
+ *   _details  bytes, gzipped JSON of Record<key, Detail>: panel contents sent along while they fit a byte
+ *             budget, so that a page without a kernel still answers clicks. May lack any key.
+ *   selected  number | string | null: a node's key or one of its names. Written by both sides.
+ *   height    number, px. direction "right" | "down".
+ *
+ * Custom messages: the page sends Call, the kernel answers every Call with exactly one Reply of the same id.
+ * Replies reach every view of the model: keep only your own ids.
+ */
+export const WIRE_VERSION = 1;
+
+/** A number; what JSON can't say is a string: "nan", "inf", "-inf", or the digits of an integer beyond 2^53. */
+export type Num = number | string;
+
+export interface GraphPayload {
+  v: number;
+  title: string; // "e = Mul", "3 outputs"
+  nodes: number; // how many nodes there are; keys are 0..nodes-1, breadth-first from the outputs
+  // interned tables
+  ops: string[]; // "MulBackward0"
+  labels: string[]; // "Mul", parallel to ops
+  kinds: Kind[]; // parallel to ops
+  forms: Form[]; // shapes with dtype and device
+  // one entry a node
+  op: number[]; // index into ops
+  form: number[]; // index into forms of output 0; -1 unknown
+  // nodes with several outputs: [key, form of output 0, form of output 1, ...]
+  multi: number[][];
+  // edges, parallel columns. The gradient flows from `source` (consumer of the value) to `target` (its producer);
+  // the value flows from target to source, and that is the way the picture runs: left to right.
+  source: number[];
+  target: number[];
+  input: number[]; // slot in source's next_functions
+  output: number[]; // which output of target
+  // inputs that need no gradient: [node, slot, label or "", reason]
+  cuts: [number, number, string, string][];
+  names: [number, number, string[]][]; // [key, output, all names of that tensor]
+  outputs: [number, number, string][]; // [key, output number, name or ""]
+  values: [number, number, string][]; // [key, output, short text], only where known and short
+  notes: string[]; // sentences for the user about the whole graph ("loss2 needs no gradient and was left out")
+}
+
+export type Kind = "operation" | "leaf" | "function" | "checkpoint" | "compiled" | "hook";
+
+export interface Form {
+  shape: number[] | null; // null: can't be said (nested tensors)
+  dtype: string; // "float32"
+  device: string; // "cpu"
+  text: string; // "scalar f32", "4×3 f32", "4×3 f32 cuda:0"
+}
+
+export interface LivePayload {
+  v: number;
+  watching: boolean; // hooks are in place: the next backward() will be seen
+  status: string; // one sentence, "" when there is nothing to say ("The graph is gone: ...")
+  freed: boolean; // a backward() has freed the saved variables
+  passes: Pass[]; // oldest first
+  dropped: number; // older passes whose numbers are no longer sent along
+}
+
+export interface Pass {
+  number: number; // 1, 2, ...
+  label: string; // "backward from e"
+  state: "complete" | "failed";
+  note: string; // why it failed, or ""
+  order: number[]; // keys in the engine's own order
+  // gradients, parallel columns, one row for each output of each node that ran
+  key: number[];
+  output: number[];
+  text: string[]; // short text for the wire: "1.3", "[1, 2]"; "" where it is too big to show; "none" where none arrived
+  norm: (Num | null)[]; // 2-norm, null where unknown or none
+}
+
+/** What the panel shows of one node. */
+export interface Detail {
+  key: number;
+  op: string;
+  label: string;
+  kind: Kind;
+  names: string[];
+  module: string; // "" unknown
+  source: string; // "" unknown; "cell 3, line 2"
+  subtitle: string; // "operation, not a leaf", "leaf: the gradient is added to .grad"
+  outputs: DetailOutput[];
+  captures: Capture[]; // oldest first, one for each pass in which this node ran
+  captures_note: string; // why there are none, with the remedy; "" otherwise
+  saved: Saved[];
+  saved_note: string; // "This operation saves nothing for backward", "" otherwise
+  inputs: [number, string][]; // per slot: producer's key (-1 where cut) and a label ("a", "Mul", "constant")
+  consumers: [number, string][]; // producer's output goes to: key and label, "" capped at 50
+  why: string; // "d.grad is None in torch: d is not a leaf. ..."; "" nothing to say
+  problem: string; // why this node can't be read in full, "" otherwise
+}
+
+export interface DetailOutput {
+  output: number;
+  names: string[];
+  form: string; // "scalar f32"
+  value: TensorView | null;
+  value_note: string; // "not kept by autograd"; "" otherwise
+  gradient: TensorView | null; // from the last pass that reached it
+  gradient_note: string; // "not captured yet: call backward()"; "" otherwise
+  gradient_pass: number; // 0 none
+  grad: TensorView | null; // torch's own .grad, leaves (and retained) only
+  grad_note: string; // "" or e.g. ".grad holds 2 passes"
+}
+
+export interface Capture {
+  pass: number;
+  label: string;
+  step: number; // 1-based position in the pass
+  steps: number; // of how many
+  gradients: (TensorView | null)[]; // per output; null: none arrived
+  note: string; // "" or why it is not known
+}
+
+export interface Saved {
+  name: string; // "self", "other", "result", "exponent"
+  state: "value" | "none" | "scalar" | "freed" | "modified" | "packed" | "unknown";
+  same_as: string; // "a": the saved variable is this named tensor; "" unknown
+  tensor: TensorView | null; // also for "freed": as last seen
+  text: string; // for scalars and states without a tensor: what to print
+  note: string; // a sentence: "Freed by backward(); as last seen.", "saved at version 0, now at version 1"
+}
+
+/** A tensor, summarised where it lives; never whole when it is big. */
+export interface TensorView {
+  shape: number[];
+  dtype: string;
+  device: string;
+  form: string; // "4×3 f32"
+  numel: number;
+  text: string; // short: "1.3", "[1, 2, 3]", "‖·‖ 0.53"
+  exact: string; // full precision, for hover and copy; "" when too big
+  stats: Stats | null; // null: not computed (meta tensors, no elements)
+  histogram: { low: Num; high: Num; counts: number[] } | null; // finite elements only
+  values: TensorCorner | null; // numbers to show as table or heat map
+  note: string; // "complex: magnitudes shown", "" otherwise
+}
+
+export interface Stats {
+  norm: Num;
+  mean: Num;
+  std: Num;
+  min: Num;
+  max: Num;
+  nan: number;
+  inf: number;
+  zero: number;
+}
+
+export interface TensorCorner {
+  rows: number;
+  columns: number;
+  // row-major, rows*columns; 1-D tensors are one row, higher ranks show the first matrix of the last two dimensions
+  data: Num[];
+  text: string[] | null; // for what isn't a plain real number (complex, bool): the cell's text
+  whole: boolean; // false: a corner of a bigger tensor
+  index: string; // "[0, 0, :, :]" when a slice of higher rank is shown, "" otherwise
+}
+
+export interface Call {
+  kind: "call";
+  id: string;
+  method: "details";
+  params: { key: number };
+}
+
+export interface Reply {
+  kind: "reply";
+  id: string;
+  result?: Detail;
+  error?: { cause: string; remedy: string };
+}

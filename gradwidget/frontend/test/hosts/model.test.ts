@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Topic } from "../../src/host";
+import { ModelHost } from "../../src/hosts/model";
+import { TIMEOUT_MS } from "../../src/hosts/rpc";
+import type { Detail } from "../../src/wire";
+import { page } from "../samples";
+import { FakeModel, packed } from "./fake_model";
+
+const data = page("abc");
+const detail = data.details["1"] as Detail;
+
+function open(state: Record<string, unknown> = {}) {
+  const life = new AbortController();
+  const model = new FakeModel({
+    _graph: packed(data.graph),
+    _live: packed(data.live),
+    selected: null,
+    ...state,
+  });
+  const host = new ModelHost(model, life.signal);
+  const topics: Topic[] = [];
+  host.subscribe(life.signal, (topic) => topics.push(topic));
+  return { life, model, host, topics };
+}
+
+describe("traits", () => {
+  it("are read once and again when they change", async () => {
+    const { model, host, topics } = open();
+    await vi.waitFor(() => expect(host.live?.passes).toHaveLength(1));
+    expect(host.graph?.title).toBe("e = Mul");
+    model.set("_live", packed({ ...data.live, passes: [] }));
+    await vi.waitFor(() => expect(host.live?.passes).toHaveLength(0));
+    expect(topics).toContain("live");
+  });
+
+  it("that can't be read become a sentence", async () => {
+    const { host } = open({ _graph: packed({ ...data.graph, v: 7 }) });
+    await vi.waitFor(() => expect(host.problem).toMatch(/can't be read.*version 7.*Restart the kernel/));
+  });
+
+  it("are written only when they differ", () => {
+    const { model, host } = open({ selected: "d" });
+    host.select("d");
+    expect(model.saved).toBe(0);
+    host.select("a");
+    expect([model.get("selected"), model.saved]).toEqual(["a", 1]);
+  });
+});
+
+describe("calls", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("are answered by the reply of the same id, whatever else comes by", async () => {
+    const { model, host } = open();
+    const answer = host.details(1);
+    const [call] = model.sent;
+    model.emit("msg:custom", { kind: "reply", id: "another view's", result: { key: 9 } });
+    model.emit("msg:custom", "noise");
+    model.emit("msg:custom", { kind: "reply", id: call?.id, result: detail });
+    expect(await answer).toEqual(detail);
+    expect(call?.params).toEqual({ key: 1 });
+  });
+
+  it("never share an id between two pages", () => {
+    const ids = [open(), open()].map(({ model, host }) => {
+      host.details(1).catch(() => undefined);
+      return model.sent[0]?.id;
+    });
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it("that fail carry cause and remedy", async () => {
+    const { model, host } = open();
+    const answer = host.details(1);
+    const error = { cause: "The graph is gone.", remedy: "Run the cell again." };
+    model.emit("msg:custom", { kind: "reply", id: model.sent[0]?.id, error });
+    await expect(answer).rejects.toThrow("The graph is gone. Run the cell again.");
+  });
+
+  it("that nobody answers end in words", async () => {
+    const { host } = open();
+    const answer = expect(host.details(1)).rejects.toThrow(/The kernel is busy or gone/);
+    await vi.advanceTimersByTimeAsync(TIMEOUT_MS);
+    await answer;
+  });
+
+  it("end with the widget, and so does every listener", async () => {
+    const { life, model, host } = open();
+    const answer = expect(host.details(1)).rejects.toThrow(/closed/);
+    life.abort();
+    await answer;
+    expect(model.count()).toBe(0);
+  });
+});
+
+describe("without a kernel", () => {
+  it("the cache answers at once, and a node outside it gets a sentence", async () => {
+    const { model, host } = open({ _details: packed({ 1: detail }) });
+    await vi.waitFor(() => expect(host.cached(1)).toEqual(detail));
+    // How anywidget's proxy lets the model itself be seen.
+    model.emit("change:selected", { comm_live: false });
+    expect(await host.details(1)).toEqual(detail);
+    await expect(host.details(2)).rejects.toThrow(/No kernel is connected.*Run the cell again/);
+    expect(model.sent).toHaveLength(0);
+  });
+});
