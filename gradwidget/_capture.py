@@ -49,7 +49,7 @@ class Recorder:
         self.passes = passes
         self.dropped = 0
         self._keep = keep
-        self._label = label
+        self._label = functools.cache(label)
         self._resolve = resolve
         self._changed = changed
         self._running: dict[int, BackwardPass] = {}
@@ -133,9 +133,10 @@ class Recorder:
         one = self._running.pop(task, None)
         if one is None:
             return
-        for step, row in enumerate(one.arrived):
-            if row and isinstance(row[0], Pending):
-                one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
+        if self._large_leaves:
+            for step, row in enumerate(one.arrived):
+                if row and isinstance(row[0], Pending):
+                    one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
         one.state = "complete"
         self._changed(one)
 
@@ -175,14 +176,20 @@ class Recorder:
             exact = variable is not None and variable.grad is None and not variable._post_accumulate_grad_hooks
         return (Pending(form_of(gradient)) if exact else reduced(gradient),)
 
+    @unobserved()
     def _read_leaf(self, key: int, pending: Pending) -> Item:
         variable = self._large_leaves[key]()
-        with torch._C.DisableTorchFunction():
-            grad = None if variable is None else variable.grad
+        grad = None if variable is None else variable.grad
         if grad is None:
             return Reduced(pending.form, None, "It did not reach .grad.")
-        note = "Only its norm is known, because .grad has changed since; keep='all' keeps gradients whole."
-        return reduced(grad)._replace(twin=weakref.ref(grad), version=version_of(grad), note=note)
+        twin = Reduced(form_of(grad), None, ".grad has changed since; keep='all' keeps gradients whole.")
+        twin = twin._replace(twin=weakref.ref(grad), version=version_of(grad))
+        # A norm of every parameter is a second read of all gradients: only where nothing else would be left.
+        return twin._replace(norm=_norm(grad)) if self._keep == "summary" else twin
+
+
+def _norm(grad: torch.Tensor) -> torch.Tensor | None:
+    return reduced(grad).norm
 
 
 def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
@@ -201,8 +208,7 @@ def _finished(recorder: weakref.ref[Recorder], task: int) -> None:
     if me is None:
         return
     try:
-        with unobserved():
-            me.finish(task)
+        me.finish(task)
     except Exception:  # an error of ours must not become the user's
         return
 

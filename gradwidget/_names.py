@@ -68,7 +68,7 @@ def calling_frame() -> FrameType | None:
 
 
 def _readable(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """A copy (the space may change meanwhile), without IPython's own `_`, `_1`, `Out` and Python's dunders."""
+    """The variables of a namespace, copied: it may change meanwhile."""
     for _ in range(3):
         try:
             items = list(space.items())
@@ -77,11 +77,15 @@ def _readable(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
             continue
     else:
         return []
-    return [
-        (name, value)
-        for name, value in items
-        if not name.strip("_").isdigit() and name.strip("_") and not name.startswith("__")
-    ]
+    return [(name, value) for name, value in items if _is_variable(name)]
+
+
+def _is_variable(name: object) -> bool:
+    """Not a dunder, none of IPython's `_`, `_1`, `__`, and nothing that a tool has put among a frame's locals."""
+    if type(name) is not str or not name.isidentifier() or name.startswith("__"):
+        return False
+    bare = name.strip("_")
+    return bool(bare) and not bare.isdigit()
 
 
 def _bounded(pairs: Iterator[tuple[str, torch.Tensor] | None]) -> Iterator[tuple[str, torch.Tensor]]:

@@ -26,6 +26,11 @@ class Reduced(NamedTuple):
     twin: weakref.ref[torch.Tensor] | None = None  # the leaf's `.grad`: the same numbers while its version stands
     version: int = -1
 
+    def intact(self) -> torch.Tensor | None:
+        """The twin, if it still is what arrived."""
+        twin = self.twin() if self.twin is not None else None
+        return twin if twin is not None and version_of(twin) == self.version else None
+
 
 class Pending(NamedTuple):
     """A gradient that is to be read from its leaf's `.grad` at the end of the pass."""
@@ -118,6 +123,14 @@ class BackwardPass:
         self.versions.append(versions)
 
     @unobserved()
+    def settle(self) -> None:
+        """Take the norms of leaves whose `.grad` is still what the pass has left there: it may change at any time."""
+        for step, row in enumerate(self.arrived):
+            item = row[0] if row else None
+            if isinstance(item, Reduced) and item.norm is None and item.intact() is not None:
+                self.arrived[step] = (item._replace(norm=_norm(item)),)
+
+    @unobserved()
     def keep_only(self, budget: int) -> int:
         """Reduce to norms what exceeds `budget` bytes, the largest first. Returns the bytes still kept."""
         sized = [(_bytes(t), step) for step, row in enumerate(self.arrived) for t in row if isinstance(t, torch.Tensor)]
@@ -158,8 +171,8 @@ def opened(item: Item) -> Gradient:
         return Summary(item.form, 0, None, None, None, "It was overwritten in place after it had been captured.")
     if isinstance(item, Pending):
         return Summary(item.form, 0, None, None, None, "The pass has not ended yet.")
-    twin = item.twin() if item.twin is not None else None
-    if twin is not None and version_of(twin) == item.version:
+    twin = item.intact()
+    if twin is not None:
         return twin
     stats = None
     if item.norm is not None:
@@ -226,7 +239,8 @@ def _small(item: Item) -> torch.Tensor | None:
 
 def _norm(item: Item) -> torch.Tensor | None:
     if isinstance(item, Reduced):
-        return item.norm
+        twin = item.intact() if item.norm is None else None
+        return item.norm if twin is None else reduced(twin).norm
     if isinstance(item, torch.Tensor):
         plain, _ = readable(item)
         return None if plain is None else norm(plain)

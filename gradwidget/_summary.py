@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -18,8 +19,6 @@ Number: TypeAlias = "bool | int | float | complex"
 BINS = 24
 SIDE = 32
 """Rows and columns of the corner that is shown of a matrix."""
-LINE = 128
-"""Elements that are shown of a vector."""
 _PRECISE = 1 << 20  # elements up to which statistics are made in float64
 _DENSE = 1 << 16  # elements up to which a sparse tensor is made dense
 
@@ -119,12 +118,13 @@ def form_of(tensor: torch.Tensor) -> Form:
 @contextmanager
 def unobserved() -> Iterator[None]:
     """No gradients, no code of tensor subclasses, none of the user's modes: nobody sees our own operations."""
-    with ExitStack() as stack:
-        stack.enter_context(torch._C.DisableTorchFunction())
-        stack.enter_context(torch.no_grad())  # after it, as it calls a torch function itself
-        if torch._C._len_torch_dispatch_stack():
-            stack.enter_context(_disable_current_modes())
-        yield
+    # In this order: no_grad() calls a torch function itself.
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        if not torch._C._len_torch_dispatch_stack():
+            yield
+        else:
+            with _disable_current_modes():
+                yield
 
 
 def readable(tensor: torch.Tensor) -> tuple[torch.Tensor | None, str]:
@@ -165,8 +165,11 @@ def copy_of(tensor: torch.Tensor) -> torch.Tensor | None:
         return None if plain is None else plain.clone()
 
 
-def summarize(tensor: torch.Tensor) -> Summary:
-    """Summary of any tensor. Where its values can't be read, the note says why."""
+def summarize(tensor: torch.Tensor, side: int = SIDE) -> Summary:
+    """Summary of any tensor. Where its values can't be read, the note says why.
+
+    Of a matrix that is bigger, `side` rows and columns are shown; of a vector, four times as many elements.
+    """
     form = form_of(tensor)
     try:
         with unobserved():
@@ -174,7 +177,7 @@ def summarize(tensor: torch.Tensor) -> Summary:
             plain, note = readable(tensor)
             if plain is None:
                 return Summary(form, numel, None, None, None, note)
-            corner = _corner(plain)
+            corner = _corner(plain, side)
             if plain.is_complex():
                 note = "Complex: statistics of the magnitude."
             stats, histogram = _statistics(plain)
@@ -189,47 +192,63 @@ def _first(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0][:160]
 
 
-def _real(plain: torch.Tensor) -> torch.Tensor:
-    if plain.is_complex():
-        plain = plain.abs()
-    if plain.numel() <= _PRECISE or not plain.is_floating_point():
-        return plain.to(torch.float64) if plain.device.type != "mps" else plain.to(torch.float32)
-    return plain if plain.dtype in (torch.float32, torch.float64) else plain.to(torch.float32)
-
-
 def norm(plain: torch.Tensor) -> torch.Tensor:
     """2-norm of a plain tensor, as a scalar tensor where it lives: nothing is read back."""
-    result: torch.Tensor = torch.linalg.vector_norm(_real(plain))
+    if not (plain.is_floating_point() or plain.is_complex()) or plain.dtype.itemsize < 2:
+        plain = plain.to(torch.float32)
+    wide = torch.complex128 if plain.is_complex() else torch.float64
+    dtype = wide if plain.device.type == "cpu" and plain.numel() <= _PRECISE else None
+    result: torch.Tensor = torch.linalg.vector_norm(plain, dtype=dtype)
     return result
 
 
 def _statistics(plain: torch.Tensor) -> tuple[Stats | None, Histogram | None]:
+    """In float64, on the CPU: what is bigger than `_PRECISE` is reduced where it lives instead."""
     if not plain.numel():
         return None, None
-    real = _real(plain).flatten()
-    finite = torch.isfinite(real)
+    if plain.is_complex():
+        plain = plain.abs()
+    if plain.numel() > _PRECISE:
+        return _statistics_in_place(plain)
+    numbers = plain.to("cpu", torch.float64).numpy().reshape(-1)
+    finite = np.isfinite(numbers)
+    kept = numbers if finite.all() else numbers[finite]
+    with np.errstate(all="ignore"):
+        length = float(np.sqrt(np.dot(numbers, numbers)))
+    nans, zeros = int(np.isnan(numbers).sum()), int(numbers.size - np.count_nonzero(numbers))
+    infinite = int(numbers.size - kept.size - nans)
+    if not kept.size:
+        nan = float("nan")
+        return Stats(length, nan, nan, nan, nan, nans, infinite, zeros), None
+    low, high = float(kept.min()), float(kept.max())
+    with np.errstate(all="ignore"):
+        std = float(kept.std(ddof=1)) if kept.size > 1 else float("nan")
+        stats = Stats(length, float(kept.mean()), std, low, high, nans, infinite, zeros)
+    if kept.size == 1 or not math.isfinite(high - low):
+        return stats, None
+    if low == high:
+        return stats, Histogram(low, high, (kept.size,))
+    return stats, Histogram(low, high, tuple(np.histogram(kept, BINS, (low, high))[0].tolist()))
+
+
+def _statistics_in_place(plain: torch.Tensor) -> tuple[Stats, Histogram | None]:
+    real = plain.flatten()
+    if real.dtype not in (torch.float32, torch.float64):
+        real = real.to(torch.float32)
     counts = torch.stack([torch.isnan(real).sum(), torch.isinf(real).sum(), (real == 0).sum()]).tolist()
-    kept = real if not (counts[0] or counts[1]) else real[finite]
+    kept = real if not (counts[0] or counts[1]) else real[torch.isfinite(real)]
     if not kept.numel():
         nan = float("nan")
-        return Stats(float(norm(plain)), nan, nan, nan, nan, *counts), None
+        return Stats(float(norm(real)), nan, nan, nan, nan, *counts), None
     low, high = torch.aminmax(kept)
-    std = kept.std() if kept.numel() > 1 else torch.full_like(low, float("nan"))
-    row = torch.stack([torch.linalg.vector_norm(real), kept.mean(), std, low, high]).tolist()
-    return Stats(*row, *counts), _histogram(kept, row[3], row[4])
+    row = torch.stack([torch.linalg.vector_norm(real), kept.mean(), kept.std(), low, high]).tolist()
+    # A histogram on other devices is not deterministic, and copying the tensor would be slow.
+    spread = kept.device.type == "cpu" and math.isfinite(row[4] - row[3]) and row[4] > row[3]
+    counted = tuple(int(c) for c in torch.histc(kept, BINS, row[3], row[4]).tolist()) if spread else None
+    return Stats(*row, *counts), None if counted is None else Histogram(row[3], row[4], counted)
 
 
-def _histogram(real: torch.Tensor, low: float, high: float) -> Histogram | None:
-    if real.numel() == 1 or not math.isfinite(high - low):
-        return None
-    if low == high:
-        return Histogram(low, high, (real.numel(),))
-    if real.device.type != "cpu" and torch.are_deterministic_algorithms_enabled():
-        return None
-    return Histogram(low, high, tuple(int(c) for c in torch.histc(real, BINS, low, high).tolist()))
-
-
-def _corner(plain: torch.Tensor) -> Corner | None:
+def _corner(plain: torch.Tensor, side: int) -> Corner | None:
     if not plain.numel():
         return None
     index = ""
@@ -238,7 +257,7 @@ def _corner(plain: torch.Tensor) -> Corner | None:
         matrix = plain[(0,) * (plain.dim() - 2)]
     else:
         matrix = plain.reshape(1, -1) if plain.dim() < 2 else plain
-    most = (1, LINE) if plain.dim() < 2 else (SIDE, SIDE)
+    most = (1, 4 * side) if plain.dim() < 2 else (side, side)
     part = matrix[: most[0], : most[1]]
     whole = part.numel() == plain.numel()
     return Corner(part.shape[0], part.shape[1], tuple(_numbers(part)), whole, index)

@@ -80,11 +80,12 @@ class GradWidget(anywidget.AnyWidget):
         super().__init__(
             _graph=_wire.pack(_wire.graph_payload(self._inspection)),
             _live=_wire.pack(_wire.live_payload(self._inspection)),
-            _details=_wire.pack(_wire.details_payload(self._inspection)),
+            _details=_wire.pack(_wire.details_payload(self._inspection, _wire.AT_ONCE)),
             height=height,
             direction=direction,
         )
         self.on_msg(_answer)
+        self._stale = len(self._inspection) > _wire.AT_ONCE and after_cell(self)
 
     def _inspect(self, outputs: tuple[Any, ...], names: object) -> Inspection:
         return Inspection(
@@ -204,7 +205,7 @@ class GradWidget(anywidget.AnyWidget):
         with self.hold_sync():
             self._live = _wire.pack(_wire.live_payload(self._inspection))
             if not brief:
-                self._details = _wire.pack(_wire.details_payload(self._inspection))
+                self._details = _wire.pack(_wire.details_payload(self._inspection, _wire.DETAILED))
 
     @traitlets.validate("selected")
     def _valid_selection(self, proposal: dict[str, Any]) -> int | str | None:

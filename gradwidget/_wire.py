@@ -7,10 +7,12 @@ import json
 import math
 from typing import Any
 
+import torch
+
 from gradwidget._inspect import Inspection
-from gradwidget._passes import BackwardPass, norms, summary_of, texts
+from gradwidget._passes import BackwardPass, Gradient, norms, texts
 from gradwidget._saved import Saved, is_freed
-from gradwidget._summary import Corner, Summary, format_number, summarize
+from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize
 from gradwidget._view import grad_of, why
 from gradwidget._walk import Form, collector_paused
 
@@ -18,9 +20,14 @@ VERSION = 1
 DRAWN = 3_000
 """Nodes up to which gradients are sent for the wires; the page draws no more."""
 SENT_PASSES = 20
-DETAILED = 500
+DETAILED = 300
 """Nodes up to which details are sent along."""
+AT_ONCE = 60
+"""Nodes up to which that is done before the figure is shown; else after the cell."""
 DETAIL_BYTES = 400_000
+DETAIL_ELEMENTS = 1 << 21
+"""Elements that are summarised for it: some 50 ms."""
+_SENT_SIDE = 8
 _SAFE = 2**53
 
 Json = dict[str, Any]
@@ -108,6 +115,8 @@ def live_payload(inspection: Inspection) -> Json:
     """`LivePayload`."""
     passes = inspection.passes
     sent = passes[-SENT_PASSES:]
+    for one in sent:
+        one.settle()
     nodes = inspection.nodes() if len(inspection) <= DRAWN else None
     freed = nodes is not None and any(is_freed(node) for node in nodes[:20])
     return {
@@ -153,8 +162,27 @@ def pass_payload(one: BackwardPass) -> Json:
     }
 
 
-def detail(inspection: Inspection, key: int) -> Json:
+class Summaries:
+    """Wire form of tensors, each summarised once however often it stands in one payload."""
+
+    def __init__(self, side: int) -> None:
+        self._side = side  # rows and columns that are shown of a bigger tensor
+        self.elements = 0
+        self._made: dict[int, tuple[torch.Tensor, Json]] = {}
+
+    def of(self, gradient: Gradient) -> Json | None:
+        if not isinstance(gradient, torch.Tensor):
+            return None if gradient is None else tensor(gradient)
+        made = self._made.get(id(gradient))
+        if made is None:
+            made = self._made[id(gradient)] = (gradient, tensor(summarize(gradient, self._side)))
+            self.elements += made[1]["numel"]
+        return made[1]
+
+
+def detail(inspection: Inspection, key: int, summaries: Summaries | None = None) -> Json:
     """`Detail` of one node. What can't be read says why."""
+    summaries = summaries or Summaries(SIDE)
     columns = inspection.columns
     op = columns.ops[columns.op[key]]
     names = inspection.names_of(key)
@@ -179,7 +207,7 @@ def detail(inspection: Inspection, key: int) -> Json:
     }
     for part in (_outputs, _captures, _saved, _neighbours):
         try:
-            part(inspection, key, found)
+            part(inspection, key, found, summaries)
         except Exception as error:
             found["problem"] = f"A part of this node can't be shown ({type(error).__name__}: {str(error)[:200]})."
     return found
@@ -195,7 +223,7 @@ _SUBTITLES = {
 }
 
 
-def _outputs(inspection: Inspection, key: int, found: Json) -> None:
+def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
     forms = inspection.columns.forms_of(key) or (Form(None, "", ""),)
     last = inspection.last_pass_with(key)
     for output, one in enumerate(forms):
@@ -205,7 +233,7 @@ def _outputs(inspection: Inspection, key: int, found: Json) -> None:
         note = ""
         if last is not None:
             arrived = last.at(key)
-            gradient = summary_of(arrived[output]) if output < len(arrived) else None
+            gradient = arrived[output] if output < len(arrived) else None
             if gradient is None:
                 note = "None arrived: the output does not depend on this one, or a Function returned None."
         else:
@@ -216,12 +244,12 @@ def _outputs(inspection: Inspection, key: int, found: Json) -> None:
                 "output": output,
                 "names": inspection.names.get(place, []),
                 "form": one.text,
-                "value": None if value is None else tensor(summarize(value)),
+                "value": summaries.of(value),
                 "value_note": inspection.value_note(place),
-                "gradient": None if gradient is None else tensor(gradient),
+                "gradient": summaries.of(gradient),
                 "gradient_note": note,
                 "gradient_pass": 0 if last is None else last.number,
-                "grad": None if grad is None else tensor(summarize(grad)),
+                "grad": summaries.of(grad),
                 "grad_note": "",
             }
         )
@@ -236,34 +264,33 @@ def _no_gradient(inspection: Inspection) -> str:
     return "Not captured: the widget is not watching. Make a new one before backward(), or call w.probe()."
 
 
-def _captures(inspection: Inspection, key: int, found: Json) -> None:
+def _captures(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
     captures = inspection.captures(key)
     for one in captures[-50:]:
-        summaries = [summary_of(g) for g in one.gradients]
+        gradients = [summaries.of(g) for g in one.gradients]
         found["captures"].append(
             {
                 "pass": one.number,
                 "label": one.label,
                 "step": one.step,
                 "steps": one.steps,
-                "gradients": [None if s is None else tensor(s) for s in summaries],
-                "note": next((s.note for s in summaries if s is not None and s.note), ""),
+                "gradients": gradients,
+                "note": next((g["note"] for g in gradients if g is not None and g["note"]), ""),
             }
         )
     if not captures:
         found["captures_note"] = _no_gradient(inspection)
 
 
-def _saved(inspection: Inspection, key: int, found: Json) -> None:
+def _saved(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
     entries = inspection.saved_with_tensors(key)
     for one, raw in entries.values():
-        summary = None if raw is None else summarize(raw)
         found["saved"].append(
             {
                 "name": one.name,
                 "state": one.state,
                 "same_as": one.same_as,
-                "tensor": None if summary is None else tensor(summary),
+                "tensor": summaries.of(raw),
                 "text": _saved_text(one),
                 "note": one.note,
             }
@@ -282,7 +309,7 @@ def _saved_text(one: Saved) -> str:
     return "None" if one.state == "none" else ""
 
 
-def _neighbours(inspection: Inspection, key: int, found: Json) -> None:
+def _neighbours(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:
     columns, edges = inspection.columns, inspection.edges
     inputs: dict[int, list[Any]] = {
         slot: [-1, inspection.cut_label(key, slot) or "constant"] for slot in edges.cuts[key]
@@ -334,16 +361,17 @@ def corner(value: Corner) -> Json:
     }
 
 
-def details_payload(inspection: Inspection) -> Json:
-    """Details of the nodes nearest the outputs, as many as the byte budget holds; none of a large graph."""
-    if len(inspection) > DETAILED:
+def details_payload(inspection: Inspection, most: int) -> Json:
+    """Details of the nodes nearest the outputs, as many as the budgets hold; none of a graph beyond `most` nodes."""
+    if len(inspection) > most:
         return {}
     found: Json = {}
+    summaries = Summaries(_SENT_SIDE)
     size = 0
     for key in range(len(inspection)):
-        one = detail(inspection, key)
+        one = detail(inspection, key, summaries)
         size += len(json.dumps(one))
-        if size > DETAIL_BYTES * 4:  # numbers gzip to about a quarter
+        if size > DETAIL_BYTES * 4 or summaries.elements > DETAIL_ELEMENTS:  # numbers gzip to about a quarter
             break
         found[str(key)] = one
     return found

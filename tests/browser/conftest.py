@@ -53,6 +53,7 @@ def browser(chromium):
 @pytest.fixture
 def lab(browser, server):
     """A page of JupyterLab. At the end: no console error, no request beyond this machine."""
+    server.forget_settings()
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
     complaints = Complaints()

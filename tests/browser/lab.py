@@ -81,6 +81,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "root"
+        self.settings = folder / "settings"
         self.log = folder / "jupyter.log"
         self.url = f"http://127.0.0.1:{free_port()}"
         places = {
@@ -131,6 +132,11 @@ class Server:
                 return
             time.sleep(0.1)  # between two questions, not instead of one
         raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()[-3000:]}")
+
+    def forget_settings(self) -> None:
+        """Back to JupyterLab's defaults: a theme chosen in one test must not meet the next."""
+        for path in self.settings.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def kernels(self) -> list[str]:
         with urllib.request.urlopen(f"{self.url}/api/kernels", timeout=30) as answer:
@@ -220,7 +226,7 @@ class Lab:
 
     # notebooks
 
-    def open(self, notebook: Path | list[str], *, kernel: bool = True) -> None:
+    def open(self, notebook: Path | list[str]) -> None:
         """Open a copy of a notebook file, or a new notebook with these cells."""
         folder = self.server.root / uuid.uuid4().hex
         folder.mkdir()
@@ -231,16 +237,19 @@ class Lab:
             metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
             cells = [new_code_cell(source) for source in notebook]
             nbformat.write(new_notebook(cells=cells, metadata=metadata), self.path)
-        self.goto(kernel=kernel)
+        self.goto()
 
-    def goto(self, *, kernel: bool = True) -> None:
-        """Load the page of the notebook, in a fresh workspace."""
+    @property
+    def name(self) -> str:
+        """The notebook's path as JupyterLab has it."""
         assert self.path is not None
-        name = self.path.relative_to(self.server.root).as_posix()
-        self.page.goto(f"{self.server.url}/lab/tree/{name}?reset")
+        return self.path.relative_to(self.server.root).as_posix()
+
+    def goto(self) -> None:
+        """Load the page of the notebook, in a fresh workspace, and wait for its kernel."""
+        self.page.goto(f"{self.server.url}/lab/tree/{self.name}?reset")
         self.wait_for_notebook()
-        if kernel:
-            self.wait_for_kernel()
+        self.wait_for_kernel()
 
     def reload(self) -> None:
         self.page.reload()
@@ -282,20 +291,23 @@ class Lab:
         self.show_cell(index)
 
     def reopen(self, notebook: nbformat.NotebookNode, *, kernel: bool) -> None:
-        """Open an executed notebook with a fresh kernel, or as on a machine without such a kernel."""
+        """Open an executed notebook with a fresh kernel, or by "Open With > Notebook (no kernel)"."""
         assert self.path is not None
-        if not kernel:
-            notebook.metadata.kernelspec = {"name": "gone", "display_name": "Gone"}
-            notebook.metadata.language_info = {"name": "gone"}
         self.path = self.path.with_name("reopened.ipynb")
         nbformat.write(notebook, self.path)
         self.server.trust(self.path)
-        self.goto(kernel=kernel)
-        if not kernel:
-            dialog = self.page.locator(".jp-Dialog")
-            dialog.locator("select").select_option(label="No Kernel")
-            dialog.locator("button.jp-mod-accept").click()
-            dialog.wait_for(state="detached")
+        if kernel:
+            self.goto()
+            return
+        self.page.goto(f"{self.server.url}/lab?reset")
+        self.page.wait_for_function("() => Boolean(window.jupyterapp?.commands.hasCommand('docmanager:open'))")
+        self.command(
+            "docmanager:open",
+            path=self.name,
+            factory="Notebook",
+            kernelPreference={"shouldStart": False, "shouldReuse": False},
+        )
+        self.wait_for_notebook()
 
     def save(self) -> None:
         self.command("docmanager:save")
@@ -303,6 +315,9 @@ class Lab:
     def restart_kernel(self) -> None:
         self.page.evaluate(f"async () => {{ await {NOTEBOOK}.context.sessionContext.restartKernel(); }}")
         self.wait_for_kernel()
+
+    def shut_kernel(self) -> None:
+        self.page.evaluate(f"async () => {{ await {NOTEBOOK}.context.sessionContext.shutdown(); }}")
 
     # Python in the notebook's kernel
 
@@ -324,6 +339,7 @@ class Lab:
     def theme(self, name: str) -> None:
         self.command("apputils:change-theme", theme=name)
         self.page.wait_for_function("(name) => document.body.dataset.jpThemeName === name", arg=name)
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def widgets(self) -> Locator:
         return self.page.locator(Select.READY)

@@ -33,7 +33,7 @@ function gapsFor({ direction, labelRoom }: LayoutOptions): Gaps {
   if (!labelRoom) return { layers: 44, lead: 0, boxes: 22, wires: 14, components: 36 };
   return direction === "right"
     ? { layers: 108, lead: 56, boxes: 28, wires: 18, components: 44 }
-    : { layers: 56, lead: 12, boxes: 48, wires: 24, components: 60 };
+    : { layers: 68, lead: 20, boxes: 48, wires: 24, components: 60 };
 }
 
 export function layout(scene: Scene, options: LayoutOptions): Placed {

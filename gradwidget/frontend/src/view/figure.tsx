@@ -8,7 +8,6 @@ import { Camera } from "./camera_store";
 import { Canvas } from "./canvas";
 import { Header } from "./header";
 import { gradientTexts, placeLabels, portOf, type Texts, valueTexts } from "./labels";
-import { Legend } from "./legend";
 import { type Net, netOf } from "./net";
 import { Notes, notesOf } from "./notes";
 import { Panel } from "./panel/panel";
@@ -77,6 +76,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         graph={graph}
         live={live}
         pass={pass}
+        labels={labels}
         camera={camera}
         direction={direction}
         onPass={setWantedPass}
@@ -101,7 +101,6 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           ) : (
             <p class="gw-wait">Laying out the graph…</p>
           )}
-          <Legend labels={labels} direction={direction} />
         </div>
         <PanelEdge width={panelWidth} onResize={setPanelWidth} />
         <Panel

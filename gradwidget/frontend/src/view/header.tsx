@@ -3,12 +3,15 @@ import type { Direction } from "../scene";
 import type { GraphPayload, LivePayload, Pass } from "../wire";
 import type { Camera } from "./camera_store";
 import { DownIcon, FitIcon, MinusIcon, PlusIcon, RightIcon } from "./icons";
+import type { Label } from "./labels";
+import { Legend } from "./legend";
 import { plural } from "./numbers";
 
 interface Props {
   graph: GraphPayload;
   live: LivePayload | null;
   pass: Pass | null;
+  labels: Label[];
   camera: Camera;
   direction: Direction;
   onPass(number: number | null): void;
@@ -17,7 +20,7 @@ interface Props {
 
 const STEP = 1.25;
 
-export function Header({ graph, live, pass, camera, direction, onPass, onTurn }: Props) {
+export function Header({ graph, live, pass, labels, camera, direction, onPass, onTurn }: Props) {
   const other: Direction = direction === "right" ? "down" : "right";
   return (
     <header class="gw-header">
@@ -26,6 +29,7 @@ export function Header({ graph, live, pass, camera, direction, onPass, onTurn }:
       </strong>
       <span class="gw-mute gw-count">{countOf(graph)}</span>
       {live && <Watching live={live} />}
+      <Legend labels={labels} direction={direction} />
       <span class="gw-space" />
       <PassChooser live={live} pass={pass} onPass={onPass} />
       <span class="gw-group">
