@@ -63,6 +63,7 @@ class HookCapture:
 class Inspection:
     """One walked graph. Holds the user's graph only while it is small (see `HOLD`), tensors of it only weakly."""
 
+    @unobserved()
     def __init__(
         self,
         outputs: tuple[Any, ...],

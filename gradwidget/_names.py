@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -17,6 +18,7 @@ LIMIT = 10_000
 """How many names are looked at, at most."""
 
 _MODULE_TABLES = ("_parameters", "_buffers")
+_SNAPSHOT = 3  # references to a frame's own dict of locals: the frame's, our variable, the call's argument
 _HISTORY = frozenset({"In", "Out", "_ih", "_oh", "_dh"})  # IPython's own, in its namespace only
 
 
@@ -42,16 +44,26 @@ def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
     """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace."""
     if frame is None:
         return []
-    spaces: list[Mapping[str, Any]] = [frame.f_locals]
-    if frame.f_globals is not frame.f_locals:
-        spaces.append(frame.f_globals)
+    items = _local_variables(frame)
     notebook = _notebook_space()
+    items += _readable(frame.f_globals)
     if notebook is not None and notebook is not frame.f_globals:  # called from a helper module
-        spaces.append(notebook)
-    items = [item for space in spaces for item in _readable(space)]
+        items += _readable(notebook)
     if notebook is not None:
         items = [item for item in items if item[0] not in _HISTORY]
     return list(_bounded(_in_mapping(items)))
+
+
+def _local_variables(frame: FrameType) -> list[tuple[str, Any]]:
+    space = frame.f_locals
+    if space is frame.f_globals:
+        return []
+    items = _readable(space)
+    # Before Python 3.13 a function's frame keeps this dict, and with it every local, until the function returns.
+    # What `locals()` gave the user is the same dict: then somebody else holds it.
+    if frame.f_code.co_flags & inspect.CO_OPTIMIZED and type(space) is dict and sys.getrefcount(space) <= _SNAPSHOT:
+        space.clear()
+    return items
 
 
 def _notebook_space() -> Mapping[str, Any] | None:

@@ -159,11 +159,12 @@ def _wrong_type(values: tuple[Any, ...]) -> OutputTypeError:
             "A numpy array was given, and arrays know nothing of autograd.",
             "Give the tensor from before .numpy(); a value that went through numpy has lost its graph.",
         )
+    article = "An" if name[0] in "aeiou" else "A"
     if isinstance(values[0], (bool, int, float, complex)):
         return OutputTypeError(
-            f"A {name} was given, which has no graph.",
+            f"{article} {name} was given, which has no graph.",
             "Give the tensor itself; .item() and float() end the graph.",
         )
     if isinstance(values[0], (Mapping, list, tuple, set, frozenset)):
         return OutputTypeError(f"The given {name} holds no tensor.", _MAKE_ONE)
-    return OutputTypeError(f"A {name} was given, which is no tensor.", _MAKE_ONE)
+    return OutputTypeError(f"{article} {name} was given, which is no tensor.", _MAKE_ONE)

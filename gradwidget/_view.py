@@ -114,8 +114,8 @@ class NodeView:
     def grad(self) -> torch.Tensor | None:
         """What torch's own `.grad` holds now; None for tensors that are gone or never retain one."""
         tensor = self._inspection.tensor((self.key, self._output or 0))
-        grad = grad_of(tensor)
-        return None if grad is None else grad.clone()
+        grad = own(grad_of(tensor))
+        return grad if isinstance(grad, torch.Tensor) else None
 
     @property
     def saved(self) -> MappingProxyType[str, Saved]:

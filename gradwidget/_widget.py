@@ -46,7 +46,8 @@ class GradWidget(anywidget.AnyWidget):
         OptionError: an unknown keyword, or a value that a keyword can't have.
     """
 
-    _esm = Path(__file__).parent / "static" / "widget.js"
+    # As text: for a path anywidget would keep every widget alive, to tell it when the file changes.
+    _esm = (Path(__file__).parent / "static" / "widget.js").read_text("utf-8")
 
     _graph = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
@@ -70,8 +71,7 @@ class GradWidget(anywidget.AnyWidget):
         _refuse(unknown)
         if direction not in _DIRECTIONS:
             raise OptionError(f"direction={direction!r} is unknown.", "Use 'right' or 'down'.")
-        if type(height) is not int or not 120 <= height <= 10_000:
-            raise OptionError(f"height={height!r} is not a height.", "Give a whole number of pixels from 120 to 10000.")
+        _refuse_height(height)
         self._keep = keep
         self._watch = watch
         self._sent = 0.0
@@ -214,6 +214,10 @@ class GradWidget(anywidget.AnyWidget):
             self._inspection.find(value)
         return value
 
+    @traitlets.validate("height")
+    def _valid_height(self, proposal: dict[str, Any]) -> int:
+        return _refuse_height(proposal["value"])
+
     def _reply_to(self, content: dict[str, Any]) -> dict[str, Any]:
         if content.get("method") != "details":
             cause = f"The page asked for {content.get('method')!r}, which is unknown."
@@ -249,6 +253,12 @@ def _weakly(widget: GradWidget) -> Any:
             me._changed(complete)
 
     return changed
+
+
+def _refuse_height(height: object) -> int:
+    if type(height) is not int or not 120 <= height <= 10_000:
+        raise OptionError(f"height={height!r} is not a height.", "Give a whole number of pixels from 120 to 10000.")
+    return height
 
 
 def _refuse(unknown: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import torch
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, Gradient, norms, texts
 from gradwidget._saved import Saved, is_freed
-from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize
+from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
 from gradwidget._view import grad_of, why
 from gradwidget._walk import Form, collector_paused
 
@@ -56,6 +56,7 @@ def form(value: Form) -> Json:
     return {"shape": value.shape, "dtype": value.dtype, "device": value.device, "text": value.text}
 
 
+@unobserved()
 def graph_payload(inspection: Inspection) -> Json:
     """`GraphPayload`."""
     columns = inspection.columns
@@ -98,6 +99,8 @@ def title(inspection: Inspection) -> str:
         return f"{len(outputs)} outputs"
     name = inspection.name_of(outputs[0])
     label = inspection.columns.ops[inspection.columns.op[outputs[0][0]]].label
+    if label == "leaf":
+        return f"leaf {name}" if name else "a leaf"
     return f"{name} = {label}" if name else label
 
 
@@ -111,6 +114,7 @@ def _values(inspection: Inspection) -> list[list[Any]]:
     return found
 
 
+@unobserved()
 def live_payload(inspection: Inspection) -> Json:
     """`LivePayload`."""
     passes = inspection.passes
@@ -180,6 +184,7 @@ class Summaries:
         return made[1]
 
 
+@unobserved()
 def detail(inspection: Inspection, key: int, summaries: Summaries | None = None) -> Json:
     """`Detail` of one node. What can't be read says why."""
     summaries = summaries or Summaries(SIDE)
@@ -361,6 +366,7 @@ def corner(value: Corner) -> Json:
     }
 
 
+@unobserved()
 def details_payload(inspection: Inspection, most: int) -> Json:
     """Details of the nodes nearest the outputs, as many as the budgets hold; none of a graph beyond `most` nodes."""
     if len(inspection) > most:

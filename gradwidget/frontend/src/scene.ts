@@ -18,6 +18,7 @@ export interface SceneNode {
   height: number;
   inputs: number; // ports on the inward side
   outputs: number; // ports on the outward side
+  room: number; // how long the numbers are that stand beside its outward ports; 0: none do
 }
 
 /** Drawn in the direction of the forward pass: from producer to consumer. */

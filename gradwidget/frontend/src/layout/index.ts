@@ -17,28 +17,32 @@ import { findSpine } from "./spine";
 
 export interface LayoutOptions {
   direction: Direction;
-  /** Keep room for the numbers on the wires: value and gradient, beside the producer. */
-  labelRoom: boolean;
 }
 
 interface Gaps {
   layers: number;
-  lead: number;
   boxes: number;
   wires: number;
   components: number;
 }
 
-function gapsFor({ direction, labelRoom }: LayoutOptions): Gaps {
-  if (!labelRoom) return { layers: 44, lead: 0, boxes: 22, wires: 14, components: 36 };
-  return direction === "right"
-    ? { layers: 108, lead: 56, boxes: 28, wires: 18, components: 44 }
-    : { layers: 68, lead: 20, boxes: 48, wires: 24, components: 60 };
+/** Beside numbers, boxes and wires stand further apart. */
+function gapsFor(down: boolean, numbers: boolean): Gaps {
+  if (!numbers) return { layers: 48, boxes: 24, wires: 14, components: 36 };
+  return down
+    ? { layers: 48, boxes: 48, wires: 24, components: 60 }
+    : { layers: 52, boxes: 28, wires: 18, components: 44 };
 }
 
+/** Two lines of numbers, where the wires run down. */
+const LEAD_DOWN = 20;
+
 export function layout(scene: Scene, options: LayoutOptions): Placed {
-  const gaps = gapsFor(options);
   const down = options.direction === "down";
+  const gaps = gapsFor(
+    down,
+    scene.nodes.some((node) => node.room > 0),
+  );
   const point = (along: number, across: number): Point =>
     down ? { x: across, y: along } : { x: along, y: across };
   const nodes: PlacedNode[] = [];
@@ -108,6 +112,7 @@ function makeNet(scene: Scene, component: Component, down: boolean): Net {
   return {
     length: nodes.map((node) => (down ? node.height : node.width)),
     breadth: nodes.map((node) => (down ? node.width : node.height)),
+    lead: nodes.map((node) => (down ? Math.min(node.room, LEAD_DOWN) : node.room)),
     boxes: nodes.length,
     minor: nodes.map((node) => node.kind === "leaf" || MINOR.includes(node.role)),
     end: nodes.map((node, i) => node.role === "output" && !read.has(i)),

@@ -6,6 +6,8 @@ export interface Net {
   /** Sizes of vertex v. Boxes come first; phase "chains" appends bends, which have none. */
   length: number[]; // along
   breadth: number[]; // across
+  /** How long a wire runs straight beside its producer, for the numbers on it. Of boxes only. */
+  lead: number[];
   /** How many of the vertices are boxes. */
   boxes: number;
   /** Feeds a box but is no station of a path: leaves, copies, cuts, what was left out. */

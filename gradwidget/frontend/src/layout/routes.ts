@@ -16,8 +16,7 @@ const MOST = 140;
 const LANE = 10;
 
 export interface Room {
-  layers: number; // between two layers
-  lead: number; // a wire runs straight for this long beside its producer, for the numbers on it
+  layers: number; // between two layers, beyond the straight part of their wires
 }
 
 /** Phase 9. Columns along the flow, and the way points of each wire. Wires turn only in the gaps between columns. */
@@ -33,7 +32,10 @@ export function routeWires(net: Net, layered: Layered, ports: Ports, across: num
       y: at(across, wire.from) + at(ports.from, index),
     };
     const last = { x: at(start, wire.to), y: at(across, wire.to) + at(ports.to, index) };
-    const leave = { x: Math.max(columns.end(at(layer, wire.from)), first.x + room.lead), y: first.y };
+    const leave = {
+      x: Math.max(columns.end(at(layer, wire.from)), first.x + at(net.lead, wire.from)),
+      y: first.y,
+    };
     const arrive = { x: columns.start(at(layer, wire.to)), y: last.y };
     const points = [first, leave];
     const path = layered.paths[index];
@@ -61,6 +63,9 @@ interface Columns {
 
 function makeColumns(net: Net, { layer, layers, links }: Layered, across: number[], gap: number): Columns {
   const widest = layers.map((list) => list.reduce((most, v) => Math.max(most, at(net.length, v)), 0));
+  const leads = layers.map((list) =>
+    list.reduce((most, v) => Math.max(most, v < net.boxes ? at(net.lead, v) : 0), 0),
+  );
   const steps = layers.map(() => 0);
   for (const { from, to, fromPort, toPort } of links) {
     const step = Math.abs(at(across, to) + toPort - at(across, from) - fromPort);
@@ -68,8 +73,8 @@ function makeColumns(net: Net, { layer, layers, links }: Layered, across: number
   }
   const starts = [0];
   layers.forEach((_, i) => {
-    const room = gap + Math.min(MOST, Math.max(0, at(steps, i) - EASY) * WIDEN);
-    starts.push(at(starts, i) + at(widest, i) + room);
+    const room = gap + at(leads, i) + Math.min(MOST, Math.max(0, at(steps, i) - EASY) * WIDEN);
+    starts.push(Math.round(at(starts, i) + at(widest, i) + room));
   });
   return {
     // a loop may leave after the last column or arrive before the first

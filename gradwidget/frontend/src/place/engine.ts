@@ -1,6 +1,5 @@
-/** The layout with the room its labels need; the same in the worker and on the main thread. */
+/** The layout; the same in the worker and on the main thread. */
 import { layout } from "../layout/index";
 import type { Direction, Placed, Scene } from "../scene";
 
-export const place = (scene: Scene, direction: Direction): Placed =>
-  layout(scene, { direction, labelRoom: true });
+export const place = (scene: Scene, direction: Direction): Placed => layout(scene, { direction });

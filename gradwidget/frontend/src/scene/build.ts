@@ -2,7 +2,7 @@
 import type { Scene, SceneEdge, SceneNode } from "../scene";
 import type { GraphPayload, LivePayload } from "../wire";
 import { type Columns, countBehind, depths, readColumns, type Wire } from "./columns";
-import { describeNodes, type Measure, showsNumbers, sizeMark, sizeNode } from "./text";
+import { describeNodes, type Measure, roomOf, sizeMark, sizeNode } from "./text";
 
 export interface SceneOptions {
   maxNodes: number;
@@ -45,12 +45,16 @@ export function buildScene(graph: GraphPayload, live: LivePayload | null, option
 
   for (let key = 0; key < drawn; key++) {
     const text = describe(key);
-    const ports = { inputs: columns.inputs[key] ?? 0, outputs: columns.outputs[key] ?? 1 };
+    const ports = {
+      inputs: columns.inputs[key] ?? 0,
+      outputs: columns.outputs[key] ?? 1,
+      room: roomOf(graph, key),
+    };
     const used = columns.used[key];
     const count = {
       inputs: used?.inputs.size ?? 0,
       outputs: used?.outputs.size ?? 0,
-      numbers: small && showsNumbers(graph, key),
+      numbers: small && roomOf(graph, key) > 0,
     };
     const size = sizeNode(text, count, measure);
     const copied = copies.get(key);
@@ -65,8 +69,8 @@ export function buildScene(graph: GraphPayload, live: LivePayload | null, option
     for (const id of copied.ids.values())
       nodes.push({ id, role: "copy", key, ...copy, ...sizeNode(copy, count, measure), ...ports });
   }
-  const mark = (fields: Omit<SceneNode, "name" | "subtitle" | "inputs" | "outputs">, end = false) =>
-    nodes.push({ ...fields, name: "", subtitle: "", inputs: end ? 1 : 0, outputs: end ? 0 : 1 });
+  const mark = (fields: Omit<SceneNode, "name" | "subtitle" | "inputs" | "outputs" | "room">, end = false) =>
+    nodes.push({ ...fields, name: "", subtitle: "", inputs: end ? 1 : 0, outputs: end ? 0 : 1, room: 0 });
 
   for (const wire of columns.wires) {
     const from = copies.get(wire.producer)?.ids.get(wire.consumer) ?? `${wire.producer}`;

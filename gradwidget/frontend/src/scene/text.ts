@@ -41,14 +41,16 @@ export function describeNodes(graph: GraphPayload, live: LivePayload | null): (k
     const named = (names.get(key) ?? []).filter((list) => list?.length > 0);
     const ours = (forms.get(key) ?? [graph.form[key] ?? -1]).map((form) => graph.forms[form]);
     const first = named.map((list) => list[0]).join(", ");
+    const all = named.map((list) => list.join(" = ")).join(", ");
+    const aliased = [...all].length <= ALIASES ? all : first;
     const texts = [...new Set(ours.map((form) => form?.text ?? ""))];
     const form = texts.length === 1 ? (texts[0] ?? "") : "";
     const count = ours.length > 1 ? `${ours.length} outputs` : "";
     const devices = [...new Set(ours.map((one) => one?.device ?? ""))];
     return {
       kind,
-      title: kind === "leaf" ? first || "leaf" : label,
-      name: kind === "leaf" ? "" : first,
+      title: kind === "leaf" ? aliased || "leaf" : label,
+      name: kind === "leaf" ? "" : aliased,
       subtitle: join([KIND_WORD[kind], count, form], " · "),
       hint: join(
         [
@@ -91,19 +93,25 @@ function gather(rows: [number, number, string][]): Map<number, string> {
   );
 }
 
-/** Tensors of up to this many elements have their numbers written on the wire. */
-const FEW = 6;
+/** Vectors of up to this many elements have their numbers written on the wire, as scalars have. */
+const FEW = 4;
+/** What a scalar's and a vector's numbers take. They may be longer than that, and most are shorter. */
+const ROOM = { scalar: 56, vector: 84 };
 
 /** Judged by the first output: where there are several they are mostly alike. */
-export function showsNumbers(graph: GraphPayload, key: number): boolean {
+export function roomOf(graph: GraphPayload, key: number): number {
   const shape = graph.forms[graph.form[key] ?? -1]?.shape;
-  return Array.isArray(shape) && shape.reduce((a, b) => a * b, 1) <= FEW;
+  if (!shape || shape.length > 1 || (shape[0] ?? 1) > FEW) return 0;
+  return shape.length === 0 ? ROOM.scalar : ROOM.vector;
 }
+
+/** Up to this many characters, a box shows all names of its tensor: that `b` is `a` is worth seeing. */
+const ALIASES = 12;
 
 const LEFT = 16; // with the bar of the kind's colour
 const RIGHT = 12;
 const SPACE = 8; // between title and name
-const WIDTH = { least: 92, most: 220 };
+const WIDTH = { least: 80, most: 220 };
 const HEIGHT = { one: 28, two: 48, most: 240 };
 /** Room for a port, without and with numbers beside it. */
 const PORT = { plain: 12, numbers: 36 };

@@ -24,7 +24,7 @@ export const FIT_MAX = 1.25;
 /** A picture that would be smaller than this starts at a zoom that can be read. */
 export const FIT_MIN = 0.6;
 export const READABLE = 0.85;
-const MARGIN = 28;
+const MARGIN = 20;
 
 const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 

@@ -25,7 +25,7 @@ interface Props {
 }
 
 const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-const PANEL_WIDTH = 340;
+const PANEL_WIDTH = 310;
 
 export function Figure({ host, graph, signal, root, mark }: Props) {
   const { live, direction } = host;

@@ -3,10 +3,15 @@ import { type LayoutOptions, layout } from "../../src/layout";
 import type { Direction, Placed, PlacedNode, Point, Scene } from "../../src/scene";
 import { chainScene, randomScene, recurrentScene, residualScene, Sketch } from "./scenes";
 
-const RIGHT: LayoutOptions = { direction: "right", labelRoom: true };
-const ALL: LayoutOptions[] = (["right", "down"] as Direction[]).flatMap((direction) =>
-  [true, false].map((labelRoom) => ({ direction, labelRoom })),
+const RIGHT: LayoutOptions = { direction: "right" };
+const ALL: [Direction, number][] = (["right", "down"] as Direction[]).flatMap((direction) =>
+  [0, 56, 84].map((room): [Direction, number] => [direction, room]),
 );
+
+const withRoom = (scene: Scene, room: number): Scene => ({
+  ...scene,
+  nodes: scene.nodes.map((node, i) => ({ ...node, room: i % 3 === 0 ? 0 : room })),
+});
 
 interface Rect extends Point {
   width: number;
@@ -86,12 +91,13 @@ function inside(node: PlacedNode, placed: Placed): boolean {
 }
 
 describe("every layout", () => {
-  for (const options of ALL)
-    it(`keeps boxes and wires apart (${options.direction}, ${options.labelRoom ? "with" : "without"} labels)`, () => {
-      for (let seed = 1; seed <= 25; seed++) expectReadable(randomScene(seed, 5 + seed * 3), options);
-      expectReadable(residualScene(4), options);
-      expectReadable(recurrentScene(8, false), options);
-      expectReadable(recurrentScene(20, true), options);
+  for (const [direction, room] of ALL)
+    it(`keeps boxes and wires apart (${direction}, ${room} px for numbers)`, () => {
+      const readable = (scene: Scene) => expectReadable(withRoom(scene, room), { direction });
+      for (let seed = 1; seed <= 25; seed++) readable(randomScene(seed, 5 + seed * 3));
+      readable(residualScene(4));
+      readable(recurrentScene(8, false));
+      readable(recurrentScene(20, true));
     });
 
   it("is the same each time", () => {

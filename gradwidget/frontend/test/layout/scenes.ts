@@ -20,6 +20,7 @@ export class Sketch {
       ...size,
       inputs: inputs.length,
       outputs: 1,
+      room: 56,
     });
     inputs.forEach((from, input) => {
       this.read.add(from);

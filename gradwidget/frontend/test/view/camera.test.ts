@@ -28,5 +28,5 @@ it("zooms around the pointer", () => {
 it("moves only when the box is out of view", () => {
   const eye = { x: 0, y: 0, k: 1 };
   expect(revealing(eye, box(100, 100, 100, 50), view)).toBe(eye);
-  expect(revealing(eye, box(900, 100, 100, 50), view).x).toBe(700 - 28 - 1000);
+  expect(revealing(eye, box(900, 100, 100, 50), view).x).toBe(700 - 20 - 1000);
 });

@@ -9,7 +9,7 @@ const measure = (text: string) => text.length * 8;
 
 function labelsOf(name: Parameters<typeof page>[0], direction: "right" | "down" = "right") {
   const { graph, live } = page(name);
-  const placed = layout(buildScene(graph, null, { maxNodes: 3000, measure }), { direction, labelRoom: true });
+  const placed = layout(buildScene(graph, null, { maxNodes: 3000, measure }), { direction });
   return { placed, labels: placeLabels(placed, valueTexts(graph), gradientTexts(live?.passes[0] ?? null)) };
 }
 

@@ -13,7 +13,7 @@ describe.each([
   ["right", { in: "left", out: "right", next: "down" }],
   ["down", { in: "up", out: "down", next: "right" }],
 ] as const)("arrow keys in a graph that runs %s", (direction, ways) => {
-  const placed = layout(scene, { direction, labelRoom: true });
+  const placed = layout(scene, { direction });
   const net = netOf(placed);
   const go = (name: string, way: Way) => nameOf(neighbour(placed, net, idOf(name), way)?.id);
 

@@ -12,17 +12,19 @@ const STATE_CHIPS: Partial<Record<Saved["state"], string>> = {
 
 export function SavedVariables({ detail }: { detail: Detail }) {
   if (detail.saved.length === 0 && !detail.saved_note) return null;
+  const notes = new Set(detail.saved.map((saved) => saved.note));
+  const shared = detail.saved.length > 1 && notes.size === 1 ? (detail.saved[0]?.note ?? "") : "";
   return (
     <Section title="saved for backward">
       {detail.saved.map((saved) => (
-        <SavedRow key={saved.name} saved={saved} />
+        <SavedRow key={saved.name} saved={saved} note={shared ? "" : saved.note} />
       ))}
-      <Note>{detail.saved_note}</Note>
+      <Note>{shared || detail.saved_note}</Note>
     </Section>
   );
 }
 
-function SavedRow({ saved }: { saved: Saved }) {
+function SavedRow({ saved, note }: { saved: Saved; note: string }) {
   const chip = STATE_CHIPS[saved.state];
   return (
     <div data-gw-saved={saved.name}>
@@ -43,7 +45,7 @@ function SavedRow({ saved }: { saved: Saved }) {
         )}
       </Row>
       {saved.tensor && <TensorBody view={saved.tensor} />}
-      <Note>{saved.note}</Note>
+      <Note>{note}</Note>
     </div>
   );
 }
