@@ -301,10 +301,8 @@ def _saved(inspection: Inspection, key: int, found: Json, summaries: Summaries) 
             }
         )
     if not entries:
-        kind = inspection.columns.ops[inspection.columns.op[key]].kind
-        found["saved_note"] = (
-            "A leaf saves nothing." if kind == "leaf" else "This operation saves nothing for backward()."
-        )
+        leaf = inspection.columns.ops[inspection.columns.op[key]].kind == "leaf"
+        found["saved_note"] = "" if leaf else "This operation saves nothing for backward()."
 
 
 def _saved_text(one: Saved) -> str:

@@ -62,7 +62,11 @@ BAD = {
     "a meta tensor without gradient": (lambda: (torch.ones(2, device="meta"),), ValueError, "needs no gradient"),
     "a fake tensor without gradient": (lambda: (fake_constant(),), ValueError, "needs no gradient"),
     "detached": (lambda: (torch.ones(2, requires_grad=True).exp().detach(),), ValueError, "needs no gradient"),
-    "several without gradient": (lambda: (torch.ones(2), torch.ones(3)), ValueError, "None of the 2 outputs has a graph"),
+    "several without gradient": (
+        lambda: (torch.ones(2), torch.ones(3)),
+        ValueError,
+        "None of the 2 outputs has a graph",
+    ),
 }
 each_bad = pytest.mark.parametrize(("make", "base", "cause"), BAD.values(), ids=BAD)
 ONE_SENTENCE = re.compile(r"^[A-Z].*[.)]$", re.DOTALL)
@@ -91,7 +95,7 @@ def test_bad_output_warns_of_nothing(make, base, cause):
 
 
 def test_an_int_is_named_in_good_english():
-    with pytest.raises(GradWidgetError, match="^An int was given"):
+    with pytest.raises(GradWidgetError, match=r"^An int was given"):
         GradWidget(3)
 
 
@@ -105,7 +109,10 @@ def test_a_failed_refresh_leaves_the_figure():
     assert w.probe().state == "complete"
 
 
-@pytest.mark.parametrize(("keyword", "near"), [("higth", "height"), ("keeps", "keep"), ("name", "names"), ("watching", "watch"), ("dirction", "direction")])
+@pytest.mark.parametrize(
+    ("keyword", "near"),
+    [("higth", "height"), ("keeps", "keep"), ("name", "names"), ("watching", "watch"), ("dirction", "direction")],
+)
 def test_an_unknown_keyword_names_the_near_one(keyword, near):
     out = torch.ones((), requires_grad=True).exp()
     with pytest.raises(TypeError, match=f"no keyword '{keyword}'.*Did you mean '{near}'") as caught:
@@ -119,9 +126,22 @@ def test_an_unknown_keyword_lists_those_there_are():
 
 
 OPTIONS = [
-    ("keep", "everything"), ("keep", None), ("keep", 3), ("keep", []), ("height", "tall"), ("height", -3), ("height", 0), ("height", 1.5),
-    ("height", True), ("height", 10**9), ("direction", "left"), ("direction", None), ("direction", 1), ("direction", []), ("names", 3),
-]  # fmt: skip
+    ("keep", "everything"),
+    ("keep", None),
+    ("keep", 3),
+    ("keep", []),
+    ("height", "tall"),
+    ("height", -3),
+    ("height", 0),
+    ("height", 1.5),
+    ("height", True),
+    ("height", 10**9),
+    ("direction", "left"),
+    ("direction", None),
+    ("direction", 1),
+    ("direction", []),
+    ("names", 3),
+]
 
 
 @pytest.mark.parametrize(("keyword", "value"), OPTIONS, ids=str)
@@ -143,7 +163,9 @@ def test_a_bad_height_set_later(value):
     assert w.height == 480
 
 
-@pytest.mark.parametrize("key", [-1, 2, 10**20, True, False, None, 1.0, "", "zz", (0,), [0], torch.tensor(0), b"x"], ids=str)
+@pytest.mark.parametrize(
+    "key", [-1, 2, 10**20, True, False, None, 1.0, "", "zz", (0,), [0], torch.tensor(0), b"x"], ids=str
+)
 def test_an_unknown_node(key):
     x = torch.ones((), requires_grad=True)
     w = GradWidget(x.exp())
@@ -234,7 +256,9 @@ def test_public_names():
     assert all(hasattr(gw, name) for name in gw.__all__)
 
 
-@pytest.mark.parametrize("error", [gw.OutputTypeError, gw.NoGraphError, gw.UnknownNodeError, gw.OptionError, gw.GraphGoneError])
+@pytest.mark.parametrize(
+    "error", [gw.OutputTypeError, gw.NoGraphError, gw.UnknownNodeError, gw.OptionError, gw.GraphGoneError]
+)
 def test_errors_survive_pickling(error):
     import pickle
 

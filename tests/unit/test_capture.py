@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+from unit.judge import assert_captured, hooks_on, same, torch_walk, true_gradients
 
 import gradwidget
 from gradwidget import GradWidget, Summary, _capture
-from unit.judge import assert_captured, hooks_on, same, torch_walk, true_gradients
 
 
 def leaf(*shape, **kw):
@@ -120,9 +120,23 @@ def empty():
 
 
 PROGRAMS = [
-    mlp, fan_in, split, unbind, lstm, attention, views, function, lazy_function, complex_numbers, half, bfloat16, float64,
-    mixed_precision, not_finite, empty,
-]  # fmt: skip
+    mlp,
+    fan_in,
+    split,
+    unbind,
+    lstm,
+    attention,
+    views,
+    function,
+    lazy_function,
+    complex_numbers,
+    half,
+    bfloat16,
+    float64,
+    mixed_precision,
+    not_finite,
+    empty,
+]
 each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 
 
@@ -401,7 +415,7 @@ def fails_once():
 def test_a_failing_backward_raises_the_users_error_only():
     _, h, out, _ = fails_once()
     w = GradWidget(out)
-    with pytest.raises(Mistake, match="^mine$") as caught:
+    with pytest.raises(Mistake, match=r"^mine$") as caught:
         out.backward()
     assert caught.value.__context__ is None
     assert w.passes[0].state == "failed"
@@ -419,7 +433,7 @@ def test_the_pass_after_a_failing_one_is_complete():
     v = GradWidget(y, h.detach() * x)
     y.backward()
     assert [p.state for p in v.passes] == ["complete"]
-    assert [p.state for p in w.passes][0] == "failed"
+    assert w.passes[0].state == "failed"
     assert same(v["x"].gradient, -x.detach().sin())
 
 
@@ -495,7 +509,10 @@ def test_a_backward_inside_a_hook_is_a_pass_of_its_own():
     h.register_hook(lambda _: inner.backward())
     w = GradWidget(out, inner)
     out.backward()
-    assert sorted((p.label, p.state) for p in w.passes) == [("backward from inner", "complete"), ("backward from out", "complete")]
+    assert sorted((p.label, p.state) for p in w.passes) == [
+        ("backward from inner", "complete"),
+        ("backward from out", "complete"),
+    ]
     by_label = {p.label: p for p in w.passes}
     assert same(by_label["backward from inner"].gradient("x"), x.detach().cos())
     assert same(by_label["backward from out"].gradient("x"), h.detach())

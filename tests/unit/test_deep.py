@@ -38,8 +38,12 @@ def run(program):
     """Run in a fresh process; it must say that it came to its end."""
     done = subprocess.run(
         [sys.executable, "-c", HEAD + program + "\nprint('survived')"],
-        capture_output=True, text=True, timeout=300, cwd=ROOT, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=ROOT,
+        check=False,
+    )
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     assert done.stdout.split() == ["survived"]
 

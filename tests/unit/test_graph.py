@@ -52,7 +52,21 @@ def test_is_a_multidigraph_with_integer_keys():
 def test_attributes_are_those_of_the_design():
     _, out = program()
     graph = backward_graph(out)
-    promised = "op label kind name names shapes dtypes devices saved module source sequence cut".split()
+    promised = [
+        "op",
+        "label",
+        "kind",
+        "name",
+        "names",
+        "shapes",
+        "dtypes",
+        "devices",
+        "saved",
+        "module",
+        "source",
+        "sequence",
+        "cut",
+    ]
     for _, node in graph.nodes(data=True):
         assert set(promised) <= set(node)
     for _, _, edge in graph.edges(data=True):
@@ -95,7 +109,8 @@ def test_keeps_nothing_alive():
 
 
 def test_is_the_same_from_the_widget():
-    model, out = program()
+    held = program()
+    out = held[1]
     assert nx.utils.graphs_equal(GradWidget(out, watch=False).graph, backward_graph(out))
 
 

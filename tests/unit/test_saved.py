@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
+from unit.judge import same, torch_walk
 
 from gradwidget import GradWidget
-from unit.judge import same, torch_walk
 
 
 def find(w, op):

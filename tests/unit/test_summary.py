@@ -76,7 +76,13 @@ def test_histogram_of_equal_numbers():
 
 def test_values_of_a_matrix():
     corner = summarize(torch.arange(6).reshape(2, 3)).corner
-    assert (corner.rows, corner.columns, corner.data, corner.whole, corner.index) == (2, 3, (0, 1, 2, 3, 4, 5), True, "")
+    assert (corner.rows, corner.columns, corner.data, corner.whole, corner.index) == (
+        2,
+        3,
+        (0, 1, 2, 3, 4, 5),
+        True,
+        "",
+    )
 
 
 def test_values_of_a_big_matrix_are_a_corner():
@@ -99,7 +105,12 @@ def test_values_of_a_vector():
 
 
 def test_exact_is_what_tolist_says():
-    for tensor in (torch.rand(2, 3, dtype=torch.float64), torch.rand(()).double(), torch.arange(4), torch.rand(1, 1, 2, 2).double()):
+    for tensor in (
+        torch.rand(2, 3, dtype=torch.float64),
+        torch.rand(()).double(),
+        torch.arange(4),
+        torch.rand(1, 1, 2, 2).double(),
+    ):
         assert summarize(tensor).exact == repr(tensor.tolist())
 
 
@@ -118,7 +129,14 @@ def test_texts():
 
 
 def test_numbers_are_formatted_for_people():
-    assert [format_number(x) for x in (1.23456, 1e-7, 1e30, 2**60, -0.0, complex(1, -2))] == ["1.235", "1e-07", "1e+30", str(2**60), "-0", "1-2i"]
+    assert [format_number(x) for x in (1.23456, 1e-7, 1e30, 2**60, -0.0, complex(1, -2))] == [
+        "1.235",
+        "1e-07",
+        "1e+30",
+        str(2**60),
+        "-0",
+        "1-2i",
+    ]
 
 
 def sparse_coo():
@@ -232,10 +250,34 @@ def as_strided():
 
 
 ODD = [
-    sparse_coo, uncoalesced, sparse_csr, sparse_csc, sparse_bsr, conj, neg_bit, boolean, beyond_doubles, float8, float8_e5m2, bfloat16,
-    unsigned, meta, fake, nested, jagged, uninitialized, empty, zero_dim, quantized, expanded, huge_expanded, inference, complex32,
-    requires_grad, as_strided,
-]  # fmt: skip
+    sparse_coo,
+    uncoalesced,
+    sparse_csr,
+    sparse_csc,
+    sparse_bsr,
+    conj,
+    neg_bit,
+    boolean,
+    beyond_doubles,
+    float8,
+    float8_e5m2,
+    bfloat16,
+    unsigned,
+    meta,
+    fake,
+    nested,
+    jagged,
+    uninitialized,
+    empty,
+    zero_dim,
+    quantized,
+    expanded,
+    huge_expanded,
+    inference,
+    complex32,
+    requires_grad,
+    as_strided,
+]
 each_odd = pytest.mark.parametrize("make", ODD, ids=lambda f: f.__name__)
 quiet = pytest.mark.filterwarnings("ignore")  # torch's own, while an odd tensor is made
 
@@ -345,7 +387,9 @@ class CountingDispatch(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner):
-        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, requires_grad=inner.requires_grad)
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, requires_grad=inner.requires_grad
+        )
         made.inner = inner
         return made
 

@@ -7,9 +7,9 @@ import gc
 import pytest
 import torch
 from torch import nn
+from unit.judge import same, torch_walk
 
 from gradwidget import GradWidget, _inspect
-from unit.judge import same, torch_walk
 
 
 def key_of(w, op):
@@ -178,3 +178,16 @@ def test_keep_their_dtype(dtype):
     x = torch.ones(2, dtype=dtype, requires_grad=True)
     w = GradWidget((x * 2).sum())
     assert w["x"].value.dtype is dtype
+
+
+def test_outputs_found_among_what_one_consumer_saved_are_not_mixed_up():
+    def program():
+        x = torch.rand(200, requires_grad=True)
+        low, high = x.split(100)
+        return (low * high).sum(), x.detach()
+
+    out, x = program()
+    w = GradWidget(out, keep="summary")  # copies nothing of that size: it is looked for when asked
+    low, high = w[key_of(w, "SplitBackward0")].value
+    assert same(low, x[:100])
+    assert same(high, x[100:])

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.utils.checkpoint import checkpoint
+from unit.judge import assert_same_graph, torch_walk
 
 from gradwidget import backward_graph
-from unit.judge import assert_same_graph, torch_walk
 
 
 def leaf(*shape):
@@ -94,7 +94,7 @@ def layer_norm():
 
 
 def svd():
-    u, s, v = torch.linalg.svd(leaf(3, 3))
+    _, s, v = torch.linalg.svd(leaf(3, 3))
     return s.sum() + v.sum()
 
 
@@ -120,9 +120,23 @@ def conv():
 
 
 PROGRAMS = [
-    abc, shared, with_constants, stacked, in_place_on_view, split, unbind, topk, lstm, layer_norm, svd, custom,
-    custom_pair, embedding, transformer, conv,
-]  # fmt: skip
+    abc,
+    shared,
+    with_constants,
+    stacked,
+    in_place_on_view,
+    split,
+    unbind,
+    topk,
+    lstm,
+    layer_norm,
+    svd,
+    custom,
+    custom_pair,
+    embedding,
+    transformer,
+    conv,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)

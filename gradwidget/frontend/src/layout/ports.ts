@@ -7,7 +7,7 @@ export interface Ports {
 }
 
 /** Furthest that two neighbouring ports stand apart. Outputs may have numbers beside them. */
-const STEP = { inputs: 14, outputs: 36 };
+const STEP = { inputs: 14, outputs: 44 };
 /** Kept free at the corners of a box. */
 const CORNER = 8;
 

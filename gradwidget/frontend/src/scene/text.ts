@@ -114,7 +114,7 @@ const SPACE = 8; // between title and name
 const WIDTH = { least: 80, most: 220 };
 const HEIGHT = { one: 28, two: 48, most: 240 };
 /** Room for a port, without and with numbers beside it. */
-const PORT = { plain: 12, numbers: 36 };
+const PORT = { plain: 12, numbers: 44 };
 
 type Size = Pick<SceneNode, "width" | "height">;
 

@@ -41,7 +41,7 @@ describe("the toy", () => {
     const scene = build(toy());
     expect(find(scene, "1")).toMatchObject({
       title: "Mul",
-      name: "d",
+      name: "d = product",
       subtitle: "scalar f32",
       inputs: 2,
       outputs: 1,
@@ -105,7 +105,7 @@ describe("kinds", () => {
         { op: "UnbindBackward0", inputs: [2], shapes: [shape, shape] },
         leaf,
       ]);
-    expect(find(build(split([])), "1").height).toBe(84);
+    expect(find(build(split([])), "1").height).toBe(100);
     expect(find(build(split([2, 8])), "1").height).toBe(48);
   });
 
