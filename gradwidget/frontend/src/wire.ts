@@ -8,6 +8,8 @@
  *   _details  bytes, gzipped JSON of Record<key, Detail>: panel contents sent along while they fit a byte
  *             budget, so that a page without a kernel still answers clicks. May lack any key.
  *   selected  number | string | null: a node's key or one of its names. Written by both sides.
+ *   step      number | null: how many steps of the pass on view have been taken (0: none yet, n: all of n);
+ *             null: the pass is shown as it ended. Written by both sides; clamp to the pass on view.
  *   height    number, px. direction "right" | "down".
  *
  * Custom messages: the page sends Call, the kernel answers every Call with exactly one Reply of the same id.
@@ -43,6 +45,7 @@ export interface GraphPayload {
   names: [number, number, string[]][]; // [key, output, all names of that tensor]
   outputs: [number, number, string][]; // [key, output number, name or ""]
   values: [number, number, string][]; // [key, output, short text], only where known and short
+  second: number[]; // nodes that a backward pass with create_graph=True has made: the second-order part
   notes: string[]; // sentences for the user about the whole graph ("loss2 needs no gradient and was left out")
 }
 
@@ -61,12 +64,21 @@ export interface LivePayload {
   status: string; // one sentence, "" when there is nothing to say ("The graph is gone: ...")
   freed: boolean; // a backward() has freed the saved variables
   passes: Pass[]; // oldest first
+  probe: Probe;
   dropped: number; // older passes whose numbers are no longer sent along
+}
+
+/** The button "probe": a backward pass that leaves every .grad alone. */
+export interface Probe {
+  possible: boolean;
+  note: string; // why it isn't, or what else it would do ("2 hooks of yours would run: scale (cell 3, line 2), ...")
 }
 
 export interface Pass {
   number: number; // 1, 2, ...
-  label: string; // "backward from e"
+  label: string; // "backward from e", "grad of loss w.r.t. x", "probe"
+  kind: "backward" | "grad" | "probe";
+  inside: number; // number of the pass in which this one was started; 0: none
   state: "complete" | "failed";
   note: string; // why it failed, or ""
   order: number[]; // keys in the engine's own order
@@ -74,7 +86,22 @@ export interface Pass {
   key: number[];
   output: number[];
   text: string[]; // short text for the wire: "1.3", "[1, 2]"; "" where it is too big to show; "none" where none arrived
-  norm: (Num | null)[]; // 2-norm, null where unknown or none
+  norm: (Num | null)[]; // 2-norm, null where unknown or none; 0 is a gradient of zeros
+  // rows of keys that are not in `order`: what autograd.grad() returned for that tensor
+  // what a step handed on, parallel columns; only where it is known
+  handed_step: number[]; // index into order
+  handed_input: number[]; // slot of that node; the edge (source = node, input = slot) leads to the receiver
+  handed_text: string[];
+  handed_norm: (Num | null)[];
+  bad: Bad | null;
+}
+
+/** Where in execution order numbers first went bad. */
+export interface Bad {
+  key: number; // the node that made them out of finite ones
+  step: number; // index into order
+  kind: "NaN" | "infinity";
+  text: string; // "First NaN: Sqrt handed it on, while what it received was finite."
 }
 
 /** What the panel shows of one node. */
@@ -90,6 +117,12 @@ export interface Detail {
   outputs: DetailOutput[];
   captures: Capture[]; // oldest first, one for each pass in which this node ran
   captures_note: string; // why there are none, with the remedy; "" otherwise
+  hooks: Hook[]; // the user's own, in running order
+  hook_steps: HookStep[]; // what they did in the last pass that reached this node; empty without hooks
+  hooks_note: string; // what can't be told, "" otherwise
+  function: FunctionInfo | null; // of torch.autograd.Function nodes
+  history: (Num | null)[]; // norm of the gradient over the last iterations (refresh), oldest first; [] fewer than 2
+  history_start: number; // number of the first of these iterations
   saved: Saved[];
   saved_note: string; // "This operation saves nothing for backward", "" otherwise
   inputs: [number, string][]; // per slot: producer's key (-1 where cut) and a label ("a", "Mul", "constant")
@@ -127,6 +160,28 @@ export interface Saved {
   tensor: TensorView | null; // also for "freed": as last seen
   text: string; // for scalars and states without a tensor: what to print
   note: string; // a sentence: "Freed by backward(); as last seen.", "saved at version 0, now at version 1"
+  unpack: boolean; // "packed" and can be unpacked on request (Call "unpack"); the note says what that runs
+}
+
+export interface Hook {
+  kind: "tensor hook" | "node pre-hook" | "node hook" | "post-accumulate hook" | "module hook" | "retain_grad";
+  name: string; // "scale"
+  where: string; // "cell 3, line 2", "train.py:41", "" unknown
+}
+
+/** One line of what happened to the gradient at a node: first "arrived", last "left". */
+export interface HookStep {
+  what: string; // "arrived", "after scale", "left"
+  change: string; // "", "unchanged", "×100", "changed"
+  tensor: TensorView | null; // null: none, or not observed (then the note says so)
+  note: string;
+}
+
+export interface FunctionInfo {
+  name: string; // "Double"
+  where: string; // "cell 2, line 1"
+  materialize: boolean; // missing incoming gradients are made into zeros
+  needs: [string, boolean][]; // arguments of forward, and whether a gradient is asked for
 }
 
 /** A tensor, summarised where it lives; never whole when it is big. */
@@ -165,16 +220,16 @@ export interface TensorCorner {
   index: string; // "[0, 0, :, :]" when a slice of higher rank is shown, "" otherwise
 }
 
-export interface Call {
-  kind: "call";
-  id: string;
-  method: "details";
-  params: { key: number };
-}
+/** "unpack" runs a saved-tensor hook of the user's and answers with the node's new Detail; "probe" answers with null. */
+export type Call = { kind: "call"; id: string } & (
+  | { method: "details"; params: { key: number } }
+  | { method: "unpack"; params: { key: number; name: string } }
+  | { method: "probe"; params: Record<string, never> }
+);
 
 export interface Reply {
   kind: "reply";
   id: string;
-  result?: Detail;
+  result?: Detail | null;
   error?: { cause: string; remedy: string };
 }
