@@ -1,20 +1,23 @@
 """Hooks. One pre-hook on each node sees the gradient that arrives there, in the engine's own order.
 
 During a pass nothing is computed that would wait for a device: gradients are kept by reference under a byte budget,
-beyond it only their norm is taken. Nothing that goes wrong here reaches the user's `backward()`.
+beyond it only their norm is taken. A leaf's gradient is not held at all, as torch would then copy it instead of making
+it the leaf's `.grad`. Nothing that goes wrong here reaches the user's `backward()`.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 
-from gradwidget._passes import BackwardPass, Item, Pending, Reduced, reduced, version_of
+from gradwidget import _userhooks
+from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Columns, Form, Node, is_leaf
 
@@ -22,14 +25,29 @@ DURING = 256 << 20
 """Bytes of gradients that are kept by reference while passes run."""
 AFTER = 64 << 20
 """Bytes of gradients that stay whole afterwards, the newest pass first."""
-LARGE_LEAF = 1 << 20
-"""Bytes from which a leaf's gradient is read from `.grad`: holding it would make torch copy it."""
+SMALL = 1 << 16
+"""Bytes up to which a gradient is copied where holding it would change what torch does."""
 PASSES = 200
 """Passes that are kept."""
+FOLLOWED = 1_000
+"""Nodes up to which it is also noted what each hands on, and what each hook of the user's does."""
 
 KEEP = ("auto", "all", "summary")
 
 _task_id: Callable[[], int] = torch._C._current_graph_task_id
+
+_next_sequence: Callable[[], int] = vars(torch.autograd)["_get_sequence_nr"]
+
+_made: list[tuple[int, int, int]] = []
+"""(thread, first, last) sequence numbers of the nodes that passes with create_graph=True have made."""
+
+
+class _Slot(NamedTuple):
+    """Where an input of a node leads to."""
+
+    place: Place
+    leaf: bool
+    single: bool  # nothing else leads there
 
 
 class Recorder:
@@ -41,29 +59,42 @@ class Recorder:
         columns: Columns,
         *,
         passes: list[BackwardPass],
+        tensors: Mapping[Place, weakref.ref[torch.Tensor]],
         keep: str = "auto",
         label: Callable[[int], str],
+        name: Callable[[Place], str],
         resolve: Callable[[int | str], tuple[int, int | None]],
         changed: Callable[[BackwardPass], None],
     ) -> None:
         self.passes = passes
         self.dropped = 0
         self._keep = keep
+        self._tensors = tensors
         self._label = functools.cache(label)
+        self._name = name
         self._resolve = resolve
         self._changed = changed
         self._running: dict[int, BackwardPass] = {}
         self._used = 0
         self._fitted = True
         self._sizes = columns.nbytes()
-        self._large_leaves: dict[int, weakref.ref[torch.Tensor]] = {}
-        if keep != "all":
-            for key, node in enumerate(nodes):
-                if self._sizes[key] >= LARGE_LEAF and is_leaf(node):
-                    self._large_leaves[key] = weakref.ref(node.variable)
+        self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
+        self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
+        self._prehooks: dict[int, Callable[[], Any]] = {}
+        self._slots: list[tuple[_Slot | None, ...]] = []
+        # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
+        self._observes = len(nodes) <= FOLLOWED and all(form.device == "cpu" for form in columns.forms)
         me = weakref.ref(self)
         self._handles = [node.register_prehook(functools.partial(_arrived, me, key)) for key, node in enumerate(nodes)]
-        self._finalizer = weakref.finalize(self, _remove, self._handles)
+        if len(nodes) <= FOLLOWED:
+            self._slots = _slots(columns, self._leaves)
+            self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
+            self._handles += [
+                node.register_hook(functools.partial(_left, me, key))
+                for key, node in enumerate(nodes)
+                if key not in self._leaves
+            ]
+        self._finalizer = weakref.finalize(self, _remove, self._handles, self._observed)
         self._finalizer.atexit = False
 
     @property
@@ -82,10 +113,18 @@ class Recorder:
             others = {t.ident for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
             others.discard(threading.get_ident())
             for task in [task for task, one in self._running.items() if one.thread not in others]:
-                one = self._running.pop(task)
-                one.state = "failed"
-                one.note = "backward() raised before it had finished; what came after is missing."
+                self._fail(task)
         self._fit()
+
+    def _fail(self, task: int) -> None:
+        one = self._running.pop(task)
+        one.state = "failed"
+        one.note = "backward() raised before it had finished; what came after is missing."
+        one.handed = {step: _without_references(row) for step, row in one.handed.items()}
+        for step, row in enumerate(one.arrived):
+            if row and isinstance(row[0], Pending):
+                one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
+        self._stop_observing()
 
     def _fit(self) -> None:
         """Reduce kept gradients to what may stay after a pass."""
@@ -106,8 +145,8 @@ class Recorder:
             one = self._begin(task, key)
         if one.create_graph:
             one.add(key, self._copied(gradients))
-        elif key in self._large_leaves:
-            one.add(key, self._from_leaf(key, gradients))
+        elif key in self._leaves:
+            one.add(key, *self._at_leaf(one, key, gradients))
         elif self._used + self._sizes[key] > DURING and self._keep != "all":
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         else:
@@ -117,9 +156,28 @@ class Recorder:
                 versions: int | tuple[int, ...] = gradients[0]._version
             else:
                 versions = tuple(-1 if g is None else version_of(g) for g in gradients)
-            one.order.append(key)
-            one.arrived.append(gradients)
-            one.versions.append(versions)
+            one.add(key, gradients, versions)
+
+    def leave(self, key: int, handed: tuple[torch.Tensor | None, ...], received: tuple[Any, ...]) -> None:
+        """Note what a node hands on, and what it received where hooks of the user's came in between."""
+        one = self._running.get(_task_id())
+        step = None if one is None else one.steps.get(key)
+        if one is None or step is None:
+            return
+        one.handed[step] = tuple(
+            None if gradient is None or slot is None else self._handed(one, slot, gradient)
+            for gradient, slot in zip(handed, self._slots[key], strict=False)
+        )
+        hooks = self._prehooks[key]()
+        if hooks is not None and len(hooks) > 1:
+            one.received[step] = tuple(None if g is None else _detached(g) for g in received)
+
+    def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
+        if slot.leaf and slot.single and not one.create_graph:
+            return weakref.ref(gradient)
+        if slot.leaf or not slot.single or one.create_graph:
+            return _detached(gradient)
+        return gradient
 
     def failed(self, key: int, error: Exception) -> None:
         """Note that what arrived at a node could not be kept."""
@@ -133,17 +191,49 @@ class Recorder:
         one = self._running.pop(task, None)
         if one is None:
             return
-        if self._large_leaves:
-            for step, row in enumerate(one.arrived):
-                if row and isinstance(row[0], Pending):
-                    one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
+        for step, row in enumerate(one.arrived):
+            if row and isinstance(row[0], Pending):
+                one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
+        self._sort_handed(one)
+        if one.returned and not any(key in self._leaves for key in one.order):
+            one.kind = "grad"
+            names = [self._name(place) or self._label(place[0]) for place in one.returned]
+            one.label = f"grad of {self._label(one.order[0])} w.r.t. {', '.join(names[:3])}{', ...' * (len(names) > 3)}"
+        if one.create_graph:
+            _made.append((one.thread, one.second_from, _next_sequence()))
+            del _made[:-1000]
         one.state = "complete"
+        self._stop_observing()
         self._changed(one)
+
+    def _sort_handed(self, one: BackwardPass) -> None:
+        """What went to a node that ran is what arrived there; what went to one that did not, the user got."""
+        parts: dict[Place, list[Any]] = {}
+        for step, row in one.handed.items():
+            slots = self._slots[one.order[step]]
+            kept: list[Handed] = []
+            for slot, item in zip(slots, row, strict=False):
+                if slot is None or item is None:
+                    kept.append(None)
+                elif slot.place in one.ladders:  # hooks of the user's come in between
+                    first: Any = one.ladders[slot.place][0]
+                    kept.append(first if slot.single else _whole(item))
+                elif slot.place[0] not in one.steps:
+                    kept.append(_whole(item))
+                else:
+                    at = one.arrived[one.steps[slot.place[0]]]
+                    same = isinstance(item, weakref.ref) or (slot.place[1] < len(at) and at[slot.place[1]] is item)
+                    kept.append(Same(slot.place) if same else _whole(item))
+                if slot is not None and item is not None and slot.place[0] not in one.steps:
+                    parts.setdefault(slot.place, []).append(_whole(item))
+            one.handed[step] = tuple(kept)
+        for place, found in parts.items():
+            one.returned[place] = _sum(found)
 
     def open_pass(self, label: str = "", state: str = "complete") -> BackwardPass:
         """Add an empty pass."""
         number = self.passes[-1].number + 1 if self.passes else 1
-        one = BackwardPass(number, label, state, resolve=self._resolve, thread=threading.get_ident())
+        one = BackwardPass(number, label, state=state, resolve=self._resolve, thread=threading.get_ident())
         self.passes.append(one)
         if len(self.passes) > PASSES:
             self.dropped += len(self.passes) - PASSES
@@ -151,45 +241,155 @@ class Recorder:
         return one
 
     def _begin(self, task: int, key: int) -> BackwardPass:
-        one = self.open_pass(self._label(key), "running")
+        one = self.open_pass(f"backward from {self._label(key)}", "running")
         one.create_graph = torch.is_grad_enabled()
+        one.second_from = _next_sequence()
+        one.depth = _depth()
+        self._place_among_running(one)
         engine: Any = torch.autograd.Variable._execution_engine
         engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
         self._running[task] = one
         self._fitted = False
         if self._used > DURING // 2:
             self._fit()
+        if self._observes:
+            self._observe()
         self._changed(one)
         return one
+
+    def _place_among_running(self, one: BackwardPass) -> None:
+        """Passes of the same thread that are still open have either started this one, or failed."""
+        if not one.depth:
+            return
+        for task, other in list(self._running.items()):
+            if other.thread == one.thread and other.depth >= one.depth:
+                self._fail(task)
+            elif other.thread == one.thread:
+                one.inside = other.number
+
+    def _observe(self) -> None:
+        """Stand between the user's hooks on each tensor, to see what each of them does."""
+        for place, reference in list(self._tensors.items()):
+            tensor = reference()
+            hooks: Any = None if tensor is None else tensor._backward_hooks
+            if not hooks or any(_userhooks.ours(key) for key in hooks):
+                continue
+            items = list(hooks.items())
+            hooks.clear()
+            note = functools.partial(_passed, weakref.ref(self), place)
+            hooks[_userhooks.OURS, 0] = note
+            for i, (key, hook) in enumerate(items):
+                hooks[key] = hook
+                hooks[_userhooks.OURS, i + 1] = note
+            self._observed.append(hooks)
+
+    def _stop_observing(self) -> None:
+        if not self._running:
+            _stop(self._observed)
+
+    def passed(self, place: Place, gradient: torch.Tensor) -> None:
+        """Note a gradient on its way through the user's tensor hooks."""
+        one = self._running.get(_task_id())
+        if one is not None:
+            one.ladders.setdefault(place, []).append(_detached(gradient))
 
     def _copied(self, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
         # Under create_graph the gradient's own graph leads back to our hook: kept by reference it would never go.
         with unobserved():
             return tuple(None if g is None else g.detach().clone() for g in gradients)
 
-    def _from_leaf(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
+    def _at_leaf(self, one: BackwardPass, key: int, gradients: tuple[Any, ...]) -> tuple[tuple[Item, ...], int]:
         gradient = gradients[0]
+        variable = self._leaves[key]()
+        none_before = variable is not None and variable.grad is None
+        if none_before:
+            one.fresh.add(key)
         if gradient is None:
-            return (None,)
-        variable = self._large_leaves[key]()
-        with torch._C.DisableTorchFunction():
-            exact = variable is not None and variable.grad is None and not variable._post_accumulate_grad_hooks
-        return (Pending(form_of(gradient)) if exact else reduced(gradient),)
+            return (None,), -1
+        if self._sizes[key] <= SMALL:
+            return (_detached(gradient),), -1
+        if self._keep == "all":
+            return self._copied(gradients), -1
+        if variable is not None and not none_before:  # it will be added to .grad, not become it
+            self._used += self._sizes[key]
+            return ((gradient,), version_of(gradient)) if self._used <= DURING else ((reduced(gradient),), -1)
+        if variable is None or variable._post_accumulate_grad_hooks or gradient.layout is not torch.strided:
+            return (reduced(gradient),), -1
+        return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient)),), -1
 
     @unobserved()
     def _read_leaf(self, key: int, pending: Pending) -> Item:
-        variable = self._large_leaves[key]()
+        variable = self._leaves[key]()
         grad = None if variable is None else variable.grad
         if grad is None:
             return Reduced(pending.form, None, "It did not reach .grad.")
+        # Taken over as it was, or copied because of its strides; anything else has been added by another pass since.
+        version = version_of(grad)
+        exact = version == pending.version if grad.data_ptr() == pending.memory else version <= 1
+        if not exact:
+            return Reduced(
+                pending.form, None, "Another backward pass has added to .grad meanwhile; keep='all' keeps both."
+            )
         twin = Reduced(form_of(grad), None, ".grad has changed since; keep='all' keeps gradients whole.")
-        twin = twin._replace(twin=weakref.ref(grad), version=version_of(grad))
+        twin = twin._replace(twin=weakref.ref(grad), version=version)
         # A norm of every parameter is a second read of all gradients: only where nothing else would be left.
-        return twin._replace(norm=_norm(grad)) if self._keep == "summary" else twin
+        return twin._replace(norm=reduced(grad).norm) if self._keep == "summary" else twin
 
 
-def _norm(grad: torch.Tensor) -> torch.Tensor | None:
-    return reduced(grad).norm
+def made_by_passes(columns: Columns) -> list[int]:
+    """Nodes of a graph that a backward pass with create_graph=True has made, as far as one was watched."""
+    thread = threading.get_ident()
+    spans = [(first, last) for one, first, last in _made if one == thread]
+    return [key for key, number in enumerate(columns.sequence) if any(first <= number < last for first, last in spans)]
+
+
+@unobserved()
+def _detached(gradient: torch.Tensor) -> torch.Tensor | Reduced:
+    """A copy if that is small, else the norm: something that holds nothing of torch's."""
+    size = form_of(gradient).nbytes
+    return gradient.detach().clone() if size <= SMALL else reduced(gradient)
+
+
+def _whole(item: Handed) -> Any:
+    return item() if isinstance(item, weakref.ref) else item
+
+
+def _without_references(row: tuple[Handed, ...]) -> tuple[Handed, ...]:
+    return tuple(None if isinstance(item, weakref.ref) else item for item in row)
+
+
+@unobserved()
+def _sum(parts: list[Any]) -> Item:
+    """The contributions to one tensor, added up as the engine adds them."""
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    if not all(isinstance(part, torch.Tensor) for part in parts):
+        form = next((part.form for part in parts if isinstance(part, Reduced)), Form(None, "", ""))
+        return Reduced(form, None, "The sum of several contributions, each too big to be kept.")
+    total: torch.Tensor = functools.reduce(torch.add, parts)
+    return total
+
+
+def _slots(columns: Columns, leaves: Mapping[int, Any]) -> list[tuple[_Slot | None, ...]]:
+    leading: dict[Place, int] = {}
+    for place in zip(columns.target, columns.output, strict=True):
+        leading[place] = leading.get(place, 0) + 1
+    for place in columns.outputs:  # the seed comes in there as well
+        leading[place] = leading.get(place, 0) + 1
+    found: list[dict[int, _Slot]] = [{} for _ in range(len(columns))]
+    for source, target, slot, output in zip(columns.source, columns.target, columns.input, columns.output, strict=True):
+        found[source][slot] = _Slot((target, output), target in leaves, leading[target, output] == 1)
+    return [tuple(slots.get(i) for i in range(max(slots, default=-1) + 1)) for slots in found]
+
+
+def _depth() -> int:
+    """How many backward passes this thread is in; 0 in the engine's own threads."""
+    depth = 0
+    frame = sys._getframe(1)
+    while frame is not None:
+        depth += frame.f_code.co_name == "_engine_run_backward"
+        frame = frame.f_back  # type: ignore[assignment]
+    return depth
 
 
 def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
@@ -203,17 +403,48 @@ def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.T
         me.failed(key, error)
 
 
+def _left(recorder: weakref.ref[Recorder], key: int, handed: tuple[Any, ...], received: tuple[Any, ...]) -> None:
+    me = recorder()
+    if me is None:
+        return
+    try:
+        with torch._C.DisableTorchFunction():
+            me.leave(key, handed, received)
+    except Exception:  # what it handed on stays unknown
+        return
+
+
+def _passed(recorder: weakref.ref[Recorder], place: Place, gradient: torch.Tensor) -> None:
+    me = recorder()
+    if me is None:
+        return
+    try:
+        with torch._C.DisableTorchFunction():
+            me.passed(place, gradient)
+    except Exception:  # what this hook did stays unknown
+        return
+
+
 def _finished(recorder: weakref.ref[Recorder], task: int) -> None:
     me = recorder()
     if me is None:
         return
     try:
-        me.finish(task)
+        with torch._C.DisableTorchFunction():
+            me.finish(task)
     except Exception:  # an error of ours must not become the user's
         return
 
 
-def _remove(handles: list[Any]) -> None:
+def _remove(handles: list[Any], observed: list[Any]) -> None:
     for handle in handles:
         handle.remove()
     handles.clear()
+    _stop(observed)
+
+
+def _stop(observed: list[Any]) -> None:
+    for hooks in observed:
+        for key in [key for key in hooks if _userhooks.ours(key)]:
+            del hooks[key]
+    observed.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterable
@@ -16,12 +17,15 @@ import networkx as nx
 import torch
 
 from gradwidget import _graph, _names, _saved
-from gradwidget._capture import KEEP, Recorder
+from gradwidget._capture import KEEP, Recorder, made_by_passes
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
+from gradwidget._history import History
+from gradwidget._ipython import place_of
 from gradwidget._outputs import Output, edge_of, resolve
-from gradwidget._passes import BackwardPass, Gradient
+from gradwidget._passes import BackwardPass, Gradient, Place, norms, opened
 from gradwidget._saved import Saved
 from gradwidget._summary import copy_of, unobserved
+from gradwidget._userhooks import HookEffect, UserHook, after_accumulation, chain, of_node, of_tensor
 from gradwidget._walk import Edges, Node, is_leaf, walk
 
 HOLD = 64 << 20
@@ -33,16 +37,14 @@ COPY = 1 << 18
 COPIES = 1 << 22
 """Elements that one widget copies in all."""
 
-Place = tuple[int, int]
-"""(node, output number): one tensor of the graph."""
-
 
 @dataclass(frozen=True, slots=True)
 class HookCapture:
     """What the hook on one node saw in one pass.
 
     `gradients` has one entry for each output of the node: a tensor, a `Summary`, or None where none arrived.
-    `step` counts from 1 and is out of `steps`.
+    `step` counts from 1 and is out of `steps`; 0 for what `autograd.grad()` returned without running the node.
+    `effects` tells what the user's own hooks did in that pass: arrived, after each hook, left.
     """
 
     number: int
@@ -50,6 +52,7 @@ class HookCapture:
     step: int
     steps: int
     gradients: tuple[Gradient, ...]
+    effects: tuple[HookEffect, ...] = ()
 
     @property
     def gradient(self) -> Gradient:
@@ -58,6 +61,20 @@ class HookCapture:
 
     def __repr__(self) -> str:
         return f"HookCapture(pass {self.number}, step {self.step} of {self.steps}: {self.gradient!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A user's `torch.autograd.Function`: its class, where that is written, and what it asks for.
+
+    `materialize`: missing incoming gradients are made into zeros. `needs`: arguments of forward, and whether a
+    gradient is asked for.
+    """
+
+    name: str
+    where: str
+    materialize: bool
+    needs: tuple[tuple[str, bool], ...]
 
 
 class Inspection:
@@ -73,6 +90,7 @@ class Inspection:
         watch: bool = True,
         keep: str = "auto",
         look: bool = True,
+        history: History | None = None,
         changed: Callable[[bool], None] = lambda _: None,
     ) -> None:
         if keep not in KEEP:
@@ -86,6 +104,7 @@ class Inspection:
         self.places: dict[str, Place] = {}
         self.constants: dict[str, None] = {}
         self.closed = False
+        self.history = history or History()
         self._limit = 0 if not look else COPY if keep != "summary" else 64
         self._changed = changed
         self._tensors: dict[Place, weakref.ref[torch.Tensor]] = {}
@@ -93,6 +112,7 @@ class Inspection:
         self._values: dict[Place, torch.Tensor] = {}
         self._versions: dict[Place, int] = {}
         self._saved: dict[int, dict[str, Saved]] = {}
+        self._unpacked: dict[int, set[str]] = {}
         self._copied = 0
         self._cut_labels: dict[Place, str] = {}
 
@@ -108,6 +128,7 @@ class Inspection:
         self._take_names(_names.given(names))
         self._take_names(_names.in_scope(frame))
         self.sources = _sources(nodes)
+        self.second = made_by_passes(self.columns)
         if look and len(nodes) <= LOOKED_AT and keep != "summary":
             for key, node in enumerate(nodes):
                 self._look_at(key, node)
@@ -430,8 +451,10 @@ class Inspection:
             nodes,
             self.columns,
             passes=[] if before is None else before.passes,
+            tensors=self._tensors,
+            name=functools.partial(_name_of, weakref.ref(self)),
             keep=self.keep,
-            label=functools.partial(_pass_label, weakref.ref(self)),
+            label=functools.partial(_label_of, weakref.ref(self)),
             resolve=functools.partial(_find, weakref.ref(self)),
             changed=functools.partial(_pass_changed, weakref.ref(self)),
         )
@@ -455,18 +478,166 @@ class Inspection:
         return 0 if self._recorder is None else self._recorder.dropped
 
     def last_pass_with(self, key: int) -> BackwardPass | None:
-        """The newest pass in which a node ran."""
-        return next((p for p in reversed(self.passes) if p.step_of(key) is not None), None)
+        """The newest pass in which a gradient came to a node."""
+        return next((p for p in reversed(self.passes) if p.reached(key)), None)
 
     @unobserved()
-    def captures(self, key: int) -> tuple[HookCapture, ...]:
+    def captures(self, key: int, output: int = 0) -> tuple[HookCapture, ...]:
         """What the hook on a node has seen, one entry a pass."""
         found = []
         for one in self.passes:
-            step = one.step_of(key)
-            if step is not None:
-                found.append(HookCapture(one.number, one.label, step + 1, len(one), one.at(key)))
+            if one.reached(key):
+                step = one.steps.get(key, -1) + 1
+                effects = self._effects(one, key, output)
+                found.append(HookCapture(one.number, one.label, step, len(one), one.at(key), effects))
         return tuple(found)
+
+    def _effects(self, one: BackwardPass, key: int, output: int) -> tuple[HookEffect, ...]:
+        ladder = one.ladders.get((key, output), [])
+        names = [hook.name for hook in self._tensor_hooks((key, output)) if hook.kind == "tensor hook"]
+        step = one.steps.get(key)
+        received = one.received.get(step) if step is not None else None
+        if not ladder and not received:
+            return ()
+        points: list[tuple[str, Gradient]] = []
+        for i, item in enumerate(ladder):
+            named = f"after {names[i - 1]}" if len(names) == len(ladder) - 1 else f"after hook {i}"
+            points.append(("arrived" if i == 0 else named, opened(item)))
+        arrived = one.at(key)
+        if received and output < len(received):
+            points.append(("before the node's pre-hooks", arrived[output]))
+            points.append(("left", opened(received[output])))
+        else:
+            points.append(("left", arrived[output] if output < len(arrived) else None))
+        return chain(points)
+
+    def _tensor_hooks(self, place: Place) -> list[UserHook]:
+        tensor = self.tensor(place)
+        return [] if tensor is None else of_tensor(tensor)
+
+    def user_hooks(self, key: int) -> list[UserHook]:
+        """The user's own hooks on a node and its tensors, in the order in which they run."""
+        outputs = range(max(1, len(self.columns.forms_of(key))))
+        found = [hook for output in outputs for hook in self._tensor_hooks((key, output))]
+        nodes = self.nodes()
+        before, after = ([], []) if nodes is None else of_node(nodes[key])
+        tensor = self.tensor((key, 0))
+        accumulated = after_accumulation(tensor) if self.kind_of(key) == "leaf" and tensor is not None else []
+        return found + before + accumulated + after
+
+    def hooks_note(self, key: int) -> str:
+        """What the user's hooks on a node do that can't be told; "" where there is nothing to add."""
+        hooks = self.user_hooks(key)
+        last = self.last_pass_with(key)
+        seen = last is not None and any(place[0] == key for place in last.ladders)
+        if any(h.kind == "tensor hook" for h in hooks) and last is not None and not seen:
+            return "What each hook did in this pass was not observed: it began here, or the graph is too large."
+        if sum(h.kind == "node pre-hook" for h in hooks) > 1:
+            return "Of several node pre-hooks only the joint effect can be observed."
+        if any(h.kind in ("node hook", "module hook", "post-accumulate hook") for h in hooks):
+            return "Hooks that run after the node act on what it handed on, or on .grad: see there."
+        return ""
+
+    def accumulated(self, key: int) -> str:
+        """What a leaf's `.grad` holds, as a sentence; "" where the captured passes do not tell."""
+        tensor = self.tensor((key, 0))
+        grad = None if tensor is None else grad_of(tensor)
+        passes = [p for p in self.passes if key in p.steps]
+        if grad is None or not passes:
+            return ""
+        since = next((i for i in range(len(passes) - 1, -1, -1) if key in passes[i].fresh), None)
+        if since is None:
+            return ".grad held a gradient before the first pass that the widget has seen."
+        parts = [part for p in passes[since:] if isinstance(part := p.at(key)[0], torch.Tensor)]
+        if len(parts) < len(passes) - since:
+            return ""
+        with unobserved():
+            total = functools.reduce(torch.add, parts)
+            if total.shape == grad.shape and torch.allclose(total, grad, equal_nan=True):
+                if len(parts) == 1:
+                    return ""
+                return (
+                    f"Accumulated over {len(parts)} passes ({', '.join(str(p.number) for p in passes[since:])}): "
+                    "zero_grad() was not called in between."
+                )
+            last = parts[-1]
+            if last.shape == grad.shape and torch.allclose(last, grad, equal_nan=True):
+                return ""
+        return ".grad is not the sum of what the passes brought: something has changed it since."
+
+    @unobserved()
+    def history_of(self, key: int) -> tuple[int, list[float | None]] | None:
+        """Number of the first iteration kept and the norms of the gradient since then; None without a loop."""
+        if not len(self.history):
+            return None
+        start, lengths = self.history.of(self._token(key))
+        return start, [*lengths, self._norm_now(key)]
+
+    def _token(self, key: int) -> str:
+        return self.name_of((key, 0)) or f"{key} {self.columns.ops[self.columns.op[key]].name}"
+
+    def _norm_now(self, key: int) -> float | None:
+        last = self.last_pass_with(key)
+        step = None if last is None else last.steps.get(key)
+        return None if last is None or step is None else norms([last.row(step)[0]])[0]
+
+    def end_iteration(self) -> History:
+        """Add the norms of the last pass to the history, and hand that on to the next iteration."""
+        last = next(iter(reversed(self.passes)), None)
+        if last is not None:
+            last.settle()
+            kept = [key for key in last.order[:LOOKED_AT] if last.row(last.steps[key])]
+            tokens = {self._token(key): i for i, key in enumerate(kept)}
+            self.history.add(tokens, norms([last.row(last.steps[key])[0] for key in kept]))
+        return self.history
+
+    @unobserved()
+    def unpack(self, key: int, name: str) -> Saved:
+        """Read a packed saved variable: this runs the hook that packed it, or the forward pass of a checkpoint again.
+
+        Raises:
+            GraphGoneError: the graph was dropped.
+            UnknownNodeError: the node has no saved variable of that name.
+        """
+        nodes = self.nodes()
+        if nodes is None:
+            raise GraphGoneError("The graph is gone.", "Run the forward pass again and make a new GradWidget.")
+        known = {reading.name for reading in _saved.read(nodes[key])}
+        if name not in known:
+            raise UnknownNodeError(
+                f"The node saves no variable {name!r}.{near(name, known)}",
+                f"It saves {', '.join(sorted(known)) or 'nothing'}.",
+            )
+        found = [_saved.settled(reading, "", None, COPY) for reading in _saved.unpack(nodes[key], name)]
+        self._saved.setdefault(key, {}).update({saved.name: saved for saved in found})
+        self._unpacked.setdefault(key, set()).update(saved.name for saved in found)
+        return found[0]
+
+    def function(self, key: int) -> FunctionInfo | None:
+        """What is known of a user's `autograd.Function`; None for other nodes, and when the graph is gone."""
+        nodes = self.nodes() if self.kind_of(key) == "function" else None
+        return None if nodes is None else _function_info(nodes[key])
+
+    def kind_of(self, key: int) -> str:
+        """The node's kind: "operation", "leaf", ..."""
+        return self.columns.ops[self.columns.op[key]].kind
+
+    def probe_note(self) -> str:
+        """What a probe would run of the user's, as a sentence; "" nothing."""
+        nodes = self.nodes()
+        if nodes is None or len(nodes) > LOOKED_AT:
+            return ""
+        hooks = [
+            hook
+            for key in range(len(nodes))
+            for hook in self.user_hooks(key)
+            if hook.kind not in ("post-accumulate hook", "retain_grad")
+        ]
+        if not hooks:
+            return ""
+        names = ", ".join(f"{h.name} ({h.where})" if h.where else h.name for h in hooks[:5])
+        verb = "hook of yours would run" if len(hooks) == 1 else "hooks of yours would run"
+        return f"{len(hooks)} {verb}: {names}{', ...' * (len(hooks) > 5)}."
 
     def probe(self) -> BackwardPass:
         """Run a backward pass that leaves every `.grad` untouched and the graph usable, and capture it.
@@ -505,9 +676,10 @@ class Inspection:
             for tensor, grad in retained:
                 tensor.grad = grad
         one = recorder.passes[-1] if len(recorder.passes) > before else recorder.open_pass()
+        one.returned.clear()
         for (key, _), gradient in zip(leaves, gradients, strict=True):
             one.add(key, (gradient,))
-        one.label = "probe"
+        one.label = one.kind = "probe"
         self._changed(True)
         return one
 
@@ -588,13 +760,18 @@ def _loosely(name: str) -> str:
     return _INDEX.sub(lambda m: "." + next(g for g in m.groups() if g is not None), name)
 
 
-def _pass_label(inspection: weakref.ref[Inspection], key: int) -> str:
+def _label_of(inspection: weakref.ref[Inspection], key: int) -> str:
     me = inspection()
     if me is None:
         return ""
     outputs = [place for place in me.columns.outputs if place[0] == key]
     name = me.name_of(outputs[0]) if outputs else ""
-    return f"backward from {name or me.label_of(key)}"
+    return name or me.label_of(key)
+
+
+def _name_of(inspection: weakref.ref[Inspection], place: Place) -> str:
+    me = inspection()
+    return "" if me is None else me.name_of(place)
 
 
 def _find(inspection: weakref.ref[Inspection], key: int | str) -> tuple[int, int | None]:
@@ -608,6 +785,36 @@ def _pass_changed(inspection: weakref.ref[Inspection], one: BackwardPass) -> Non
     me = inspection()
     if me is not None:
         me._changed(one.state != "running")
+
+
+@unobserved()
+def grad_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    """`.grad`, without torch's warning for tensors that have none."""
+    if tensor is None:
+        return None
+    try:
+        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+    except RuntimeError:  # a stale view
+        return None
+    return None if grad is None else grad.detach()
+
+
+def _function_info(node: Node) -> FunctionInfo:
+    cls = getattr(node, "_forward_cls", None)
+    name = getattr(cls, "__qualname__", type(node).__name__).rpartition("<locals>.")[2]
+    code = getattr(getattr(cls, "backward", None), "__code__", None)
+    where = "" if code is None else place_of(code.co_filename, code.co_firstlineno)
+    asked = tuple(getattr(node, "needs_input_grad", None) or ())
+    try:
+        arguments = list(inspect.signature(cls.forward).parameters)  # type: ignore[union-attr]
+    except (TypeError, ValueError, AttributeError):
+        arguments = []
+    if len(arguments) > len(asked):  # forward(ctx, ...)
+        arguments = arguments[1:]
+    names = [arguments[i] if i < len(arguments) else f"argument {i}" for i in range(len(asked))]
+    return FunctionInfo(
+        name, where, bool(getattr(node, "materialize_grads", True)), tuple(zip(names, map(bool, asked), strict=True))
+    )
 
 
 def _sources(nodes: list[Node]) -> dict[int, str]:
@@ -626,10 +833,7 @@ def _user_line(traceback: list[str]) -> str:
     for frame in reversed(traceback):
         match = re.match(r'\s*File "([^"]+)", line (\d+)', frame)
         if match and "/torch/" not in match[1]:
-            place = (
-                "cell" if "ipykernel" in match[1] or match[1].startswith("<ipython") else match[1].rpartition("/")[2]
-            )
-            return f"{place}, line {match[2]}" if place == "cell" else f"{place}:{match[2]}"
+            return place_of(match[1], int(match[2]))
     return ""
 
 

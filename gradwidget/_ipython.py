@@ -20,6 +20,17 @@ def shell() -> Any:
     return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
 
 
+def place_of(filename: str, line: int) -> str:
+    """A source line as people say it: "cell 3, line 2", "train.py:41"."""
+    current = shell()
+    name = getattr(getattr(current, "compile", None), "format_code_name", None)
+    found = name(filename) if name is not None else None
+    if found is not None:
+        number = "".join(c for c in found[1] if c.isdigit())
+        return f"cell {number}, line {line}" if number else f"{found[1]}, line {line}"
+    return f"{filename.rpartition('/')[2]}:{line}"
+
+
 def after_cell(owner: Any) -> bool:
     """Call `owner.cell_ended()` once the running cell has ended. False where nobody tells when that is."""
     current = shell()

@@ -1,4 +1,4 @@
-"""Backward passes as data: what arrived where, in which order."""
+"""Backward passes as data: what arrived where, in which order, and what was handed on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from gradwidget._walk import Form
 
 Gradient: TypeAlias = "torch.Tensor | Summary | None"
 """Of one output: the tensor where it was kept whole, else a `Summary`; None where none arrived."""
+
+Place: TypeAlias = "tuple[int, int]"
+"""(node, output number): one tensor of the graph."""
 
 
 class Reduced(NamedTuple):
@@ -36,6 +39,8 @@ class Pending(NamedTuple):
     """A gradient that is to be read from its leaf's `.grad` at the end of the pass."""
 
     form: Form
+    memory: int  # where it lay when it arrived, and its version then
+    version: int
 
 
 class Stale(NamedTuple):
@@ -44,7 +49,14 @@ class Stale(NamedTuple):
     form: Form
 
 
+class Same(NamedTuple):
+    """What a step handed on is what arrived at this place."""
+
+    place: Place
+
+
 Item: TypeAlias = "torch.Tensor | Reduced | Pending | Stale | None"
+Handed: TypeAlias = "torch.Tensor | Reduced | Same | weakref.ref[torch.Tensor] | None"
 
 
 @dataclass(slots=True, repr=False)
@@ -53,23 +65,34 @@ class BackwardPass:
 
     Attributes:
         number: 1, 2, ... in the order in which the passes began.
-        label: "backward from e".
+        label: "backward from e", "grad of loss w.r.t. x", "probe".
+        kind: "backward", "grad" or "probe".
         state: "running", "complete" or "failed".
+        inside: number of the pass in one of whose hooks this one was started; 0: none.
         order: numbers of the nodes that ran, in the engine's own order.
         note: why it failed, or "".
     """
 
     number: int
     label: str = ""
+    kind: str = "backward"
     state: str = "running"
+    inside: int = 0
     order: list[int] = field(default_factory=list)
     note: str = ""
     arrived: list[tuple[Item, ...]] = field(default_factory=list)  # per step, what arrived at each output
     versions: list[int | tuple[int, ...]] = field(default_factory=list)  # per step, of each tensor when it arrived
+    steps: dict[int, int] = field(default_factory=dict)  # node -> step
+    handed: dict[int, tuple[Handed, ...]] = field(default_factory=dict)  # step -> what went to each input
+    received: dict[int, tuple[Item, ...]] = field(default_factory=dict)  # step -> after the user's node pre-hooks
+    returned: dict[Place, Item] = field(default_factory=dict)  # what autograd.grad() gave to the user
+    ladders: dict[Place, list[Item]] = field(default_factory=dict)  # before the first tensor hook, after each
+    fresh: set[int] = field(default_factory=set)  # leaves whose `.grad` was None before
     resolve: Callable[[int | str], tuple[int, int | None]] = field(default=lambda key: (int(key), None))
     create_graph: bool = False
     thread: int = 0
-    _steps: dict[int, int] = field(default_factory=dict)
+    depth: int = 0  # of nested passes in its thread; 0 unknown
+    second_from: int = 0  # sequence number of the first node that a pass with create_graph=True makes
 
     @property
     def captures(self) -> dict[int, tuple[Gradient, ...]]:
@@ -77,7 +100,7 @@ class BackwardPass:
         return {key: self.at(key) for key in self.order}
 
     def gradient(self, key: int | str) -> Any:
-        """What arrived at a node (its number, or a name) in this pass; None if the node did not run.
+        """What arrived at a node (its number, or a name) in this pass; None if nothing did.
 
         Returns:
             A tensor of the output's shape, or a `Summary` where only that was kept. Of a node with several outputs
@@ -92,16 +115,17 @@ class BackwardPass:
             return found[0] if len(found) == 1 else found or None
         return found[output] if output < len(found) else None
 
-    def step_of(self, key: int) -> int | None:
-        """Position of a node in the pass, from 0; None if it did not run."""
-        if len(self._steps) != len(self.order):
-            self._steps = {k: i for i, k in enumerate(self.order)}
-        return self._steps.get(key)
+    def reached(self, key: int) -> bool:
+        """Whether a gradient of this pass belongs to the node, be it that autograd.grad() returned it."""
+        return key in self.steps or any(place[0] == key for place in self.returned)
 
     def at(self, key: int) -> tuple[Gradient, ...]:
-        """What arrived at each output of a node; empty if it did not run."""
-        step = self.step_of(key)
-        return () if step is None else tuple(map(opened, self.row(step)))
+        """What arrived at each output of a node, or was returned for it; empty if nothing was."""
+        step = self.steps.get(key)
+        if step is not None:
+            return tuple(map(opened, self.row(step)))
+        outputs = [place[1] for place in self.returned if place[0] == key]
+        return tuple(opened(self.returned.get((key, output))) for output in range(max(outputs, default=-1) + 1))
 
     @unobserved()
     def row(self, step: int) -> tuple[Item, ...]:
@@ -116,8 +140,21 @@ class BackwardPass:
             for item, version in zip(items, versions, strict=True)
         )
 
+    def handed_on(self, step: int) -> tuple[Item, ...]:
+        """What a step handed to each of its inputs, where that is known."""
+        found: list[Item] = []
+        for item in self.handed.get(step, ()):
+            if isinstance(item, Same):
+                at = self.steps.get(item.place[0])
+                row = () if at is None else self.row(at)
+                found.append(row[item.place[1]] if item.place[1] < len(row) else None)
+            else:
+                found.append(item() if isinstance(item, weakref.ref) else item)
+        return tuple(found)
+
     def add(self, key: int, row: tuple[Item, ...], versions: int | tuple[int, ...] = -1) -> None:
         """Note what arrived at a node; version -1 is not checked later."""
+        self.steps[key] = len(self.order)
         self.order.append(key)
         self.arrived.append(row)
         self.versions.append(versions)

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from gradwidget._inspect import HookCapture, Inspection
+from gradwidget._inspect import FunctionInfo, HookCapture, Inspection, grad_of
 from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
-from gradwidget._summary import summarize, unobserved
+from gradwidget._summary import summarize
+from gradwidget._userhooks import UserHook
 from gradwidget._walk import Form, Op
 
 
@@ -125,7 +126,26 @@ class NodeView:
     @property
     def hooks(self) -> tuple[HookCapture, ...]:
         """What our hook on this node captured, one entry for each pass that reached it."""
-        return self._inspection.captures(self.key)
+        return self._inspection.captures(self.key, self._output or 0)
+
+    @property
+    def user_hooks(self) -> tuple[UserHook, ...]:
+        """The user's own hooks on the tensor and the node, in the order in which they run."""
+        return tuple(self._inspection.user_hooks(self.key))
+
+    @property
+    def function(self) -> FunctionInfo | None:
+        """What is known of a user's `autograd.Function`; None for other nodes."""
+        return self._inspection.function(self.key)
+
+    def unpack(self, name: str) -> Saved:
+        """Read a packed saved variable. This runs the hook that packed it, or a checkpoint's forward pass again.
+
+        Raises:
+            GraphGoneError: the graph was dropped.
+            UnknownNodeError: the node has no saved variable of that name.
+        """
+        return self._inspection.unpack(self.key, name)
 
     @property
     def formula(self) -> str:
@@ -164,18 +184,6 @@ class NodeView:
                 parts.append(f"gradient {gradient.text}")
         head = " ".join(filter(None, (self.label, self.name)))
         return f"NodeView({self.key}: {head}, {', '.join(parts)})"
-
-
-@unobserved()
-def grad_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
-    """`.grad`, without torch's warning for tensors that have none."""
-    if tensor is None:
-        return None
-    try:
-        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-    except RuntimeError:  # a stale view
-        return None
-    return None if grad is None else grad.detach()
 
 
 def why(inspection: Inspection, key: int, output: int) -> str:

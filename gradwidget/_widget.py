@@ -15,8 +15,9 @@ import networkx as nx
 import traitlets
 from comm import DummyComm
 
-from gradwidget import _export, _wire
+from gradwidget import _details, _export, _wire
 from gradwidget._errors import GradWidgetError, OptionError, near
+from gradwidget._history import History
 from gradwidget._inspect import Inspection
 from gradwidget._ipython import after_cell
 from gradwidget._names import calling_frame
@@ -55,6 +56,7 @@ class GradWidget(anywidget.AnyWidget):
     selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(
         sync=True
     )
+    step = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
     height = traitlets.Int(480).tag(sync=True)
     direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)
 
@@ -74,22 +76,29 @@ class GradWidget(anywidget.AnyWidget):
         _refuse_height(height)
         self._keep = keep
         self._watch = watch
+        self._redraw = False
         self._sent = 0.0
         self._stale = False
         self._inspection = self._inspect(outputs, names)
         super().__init__(
             _graph=_wire.pack(_wire.graph_payload(self._inspection)),
             _live=_wire.pack(_wire.live_payload(self._inspection)),
-            _details=_wire.pack(_wire.details_payload(self._inspection, _wire.AT_ONCE)),
+            _details=_wire.pack(_details.details_payload(self._inspection, _details.AT_ONCE)),
             height=height,
             direction=direction,
         )
         self.on_msg(_answer)
-        self._stale = len(self._inspection) > _wire.AT_ONCE and after_cell(self)
+        self._stale = len(self._inspection) > _details.AT_ONCE and after_cell(self)
 
-    def _inspect(self, outputs: tuple[Any, ...], names: object) -> Inspection:
+    def _inspect(self, outputs: tuple[Any, ...], names: object, history: History | None = None) -> Inspection:
         return Inspection(
-            outputs, names=names, frame=calling_frame(), watch=self._watch, keep=self._keep, changed=_weakly(self)
+            outputs,
+            names=names,
+            frame=calling_frame(),
+            watch=self._watch,
+            keep=self._keep,
+            history=history,
+            changed=_weakly(self),
         )
 
     @property
@@ -132,13 +141,14 @@ class GradWidget(anywidget.AnyWidget):
         Raises:
             OutputTypeError, NoGraphError: as for a new widget; the figure then stays as it was.
         """
-        fresh = self._inspect(outputs, names)
+        fresh = self._inspect(outputs, names, self._inspection.end_iteration())
         self._inspection.close()
         self._inspection = fresh
-        with self.hold_sync():
-            if self.selected is not None and not self._exists(self.selected):
-                self.selected = None
-            self._graph = _wire.pack(_wire.graph_payload(fresh))
+        self._redraw = True
+        if self.selected is not None and not self._exists(self.selected):
+            self.selected = None
+        self._stale = True
+        if not after_cell(self) or time.monotonic() - self._sent > _PAUSE:
             self._update_page()
 
     def _exists(self, key: int | str) -> bool:
@@ -203,9 +213,12 @@ class GradWidget(anywidget.AnyWidget):
         self._sent = time.monotonic()
         self._stale = brief
         with self.hold_sync():
+            if self._redraw:
+                self._graph = _wire.pack(_wire.graph_payload(self._inspection))
+                self._redraw = False
             self._live = _wire.pack(_wire.live_payload(self._inspection))
             if not brief:
-                self._details = _wire.pack(_wire.details_payload(self._inspection, _wire.DETAILED))
+                self._details = _wire.pack(_details.details_payload(self._inspection, _details.DETAILED))
 
     @traitlets.validate("selected")
     def _valid_selection(self, proposal: dict[str, Any]) -> int | str | None:
@@ -214,22 +227,42 @@ class GradWidget(anywidget.AnyWidget):
             self._inspection.find(value)
         return value
 
+    @traitlets.validate("step")
+    def _valid_step(self, proposal: dict[str, Any]) -> int | None:
+        step: int | None = proposal["value"]
+        most = max((len(one) for one in self._inspection.passes), default=0)
+        if step is not None and not 0 <= step <= most:
+            cause = f"step={step!r} is no step of a pass." if most else "No backward pass has been seen yet."
+            raise OptionError(
+                cause, f"Use 0 to {most}, or None for the whole pass." if most else "Call backward() first."
+            )
+        return step
+
     @traitlets.validate("height")
     def _valid_height(self, proposal: dict[str, Any]) -> int:
         return _refuse_height(proposal["value"])
 
     def _reply_to(self, content: dict[str, Any]) -> dict[str, Any]:
-        if content.get("method") != "details":
-            cause = f"The page asked for {content.get('method')!r}, which is unknown."
-            return {"error": {"cause": cause, "remedy": "Reload the page."}}
         try:
-            key, _ = self._inspection.find(content["params"]["key"])
-            return {"result": _wire.detail(self._inspection, key)}
+            return {"result": self._result_of(content.get("method"), content.get("params") or {})}
         except GradWidgetError as error:
             return {"error": {"cause": error.cause, "remedy": error.remedy}}
         except Exception as error:
-            cause = f"The node could not be read ({type(error).__name__}: {str(error)[:200]})."
+            cause = f"This could not be done ({type(error).__name__}: {str(error)[:200]})."
             return {"error": {"cause": cause, "remedy": "Run the cell again; if it stays so, please report it."}}
+
+    def _result_of(self, method: object, params: dict[str, Any]) -> Any:
+        if method == "details":
+            return _details.detail(self._inspection, self._inspection.find(params["key"])[0])
+        if method == "unpack":
+            key, _ = self._inspection.find(params["key"])
+            self._inspection.unpack(key, params["name"])
+            return _details.detail(self._inspection, key)
+        if method == "probe":
+            self.probe()
+            self._update_page()
+            return None
+        raise GradWidgetError(f"The page asked for {method!r}, which is unknown.", "Reload the page.")
 
     def __repr__(self) -> str:
         if not hasattr(self, "_inspection"):

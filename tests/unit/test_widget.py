@@ -127,7 +127,7 @@ def test_an_error_of_ours_is_answered(w, sent, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(gradwidget._widget._wire, "detail", broken)
+    monkeypatch.setattr(gradwidget._widget._details, "detail", broken)
     ask(w, {"kind": "call", "id": "q", "method": "details", "params": {"key": 0}})
     assert "ZeroDivisionError: ours" in sent[0]["error"]["cause"]
 

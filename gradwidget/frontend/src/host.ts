@@ -3,7 +3,7 @@ import type { Direction } from "./scene";
 import type { Detail, GraphPayload, LivePayload } from "./wire";
 
 export type Selected = number | string | null;
-export type Topic = "graph" | "live" | "details" | "selected" | "height" | "direction";
+export type Topic = "graph" | "live" | "details" | "selected" | "step" | "height" | "direction";
 
 export interface Host {
   /** null until the first payload is read. */
@@ -12,14 +12,23 @@ export interface Host {
   /** Why the payload can't be read, "" when all is well. */
   readonly problem: string;
   readonly selected: Selected;
+  /** Steps taken of the pass on view, not yet clamped to it; null: the pass as it ended. */
+  readonly step: number | null;
+  /** There is, as far as is known, a kernel that answers. */
+  readonly answers: boolean;
   readonly height: number;
   readonly direction: Direction;
   select(selected: Selected): void;
+  stepTo(step: number | null): void;
   turn(direction: Direction): void;
   /** What was sent along, at once and perhaps a pass behind. */
   cached(key: number): Detail | null;
   /** Rejects with a Trouble when nobody can answer. */
   details(key: number): Promise<Detail>;
+  /** Runs a saved-tensor hook of the user's; the node's new details. */
+  unpack(key: number, name: string): Promise<Detail>;
+  /** Runs a backward pass that leaves every .grad alone; what it saw comes as a pass. */
+  probe(): Promise<void>;
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void;
 }
 

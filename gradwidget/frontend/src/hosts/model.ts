@@ -2,7 +2,9 @@ import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../hos
 import type { Direction } from "../scene";
 import type { Detail, GraphPayload, LivePayload } from "../wire";
 import { type Bytes, decode, decodeVersioned } from "./decode";
+import { completeDetail, completeGraph, completeLive } from "./complete";
 import { Rpc } from "./rpc";
+import { Throttle } from "./throttle";
 import { Topics } from "./topics";
 
 /** What is used of an anywidget model. */
@@ -14,6 +16,9 @@ export interface AnyModel {
   on(event: string, listener: (...args: unknown[]) => void): void;
   off(event: string, listener: (...args: unknown[]) => void): void;
 }
+
+/** However fast it plays, Python hears of it at most ten times a second. */
+const STEP_MS = 100;
 
 const NO_KERNEL = new Trouble(
   "No kernel is connected to this figure, and the details of this node were not saved with it.",
@@ -28,6 +33,7 @@ export class ModelHost implements Host {
   private connected: boolean | null = null;
   private readonly topics = new Topics();
   private readonly rpc: Rpc;
+  private readonly steps: Throttle<number | null>;
 
   constructor(
     private readonly model: AnyModel,
@@ -40,13 +46,13 @@ export class ModelHost implements Host {
     this.follow("_graph", "graph", signal, async (bytes) => {
       const graph = await decodeVersioned<GraphPayload>(bytes);
       return () => {
-        this.graph = graph;
+        this.graph = graph && completeGraph(graph);
       };
     });
     this.follow("_live", "live", signal, async (bytes) => {
       const live = await decodeVersioned<LivePayload>(bytes);
       return () => {
-        this.live = live;
+        this.live = live && completeLive(live);
       };
     });
     this.follow("_details", "details", signal, async (bytes) => {
@@ -54,6 +60,12 @@ export class ModelHost implements Host {
       return () => {
         this.cache = cache ?? {};
       };
+    });
+    this.steps = new Throttle(signal, STEP_MS, (step) => this.write("step", stepOf(model.get("step")), step));
+    this.on("change:step", signal, (source) => {
+      this.steps.forget();
+      this.noteConnection(source);
+      this.topics.publish("step");
     });
     for (const topic of ["selected", "height", "direction"] as const) {
       this.on(`change:${topic}`, signal, (source) => {
@@ -66,6 +78,14 @@ export class ModelHost implements Host {
   get selected(): Selected {
     const value = this.model.get("selected");
     return typeof value === "number" || typeof value === "string" ? value : null;
+  }
+
+  get step(): number | null {
+    return this.steps.waiting ? this.steps.waiting.value : stepOf(this.model.get("step"));
+  }
+
+  get answers(): boolean {
+    return commLive(this.model) ?? this.connected ?? true;
   }
 
   get height(): number {
@@ -81,21 +101,38 @@ export class ModelHost implements Host {
     this.write("selected", this.selected, selected);
   }
 
+  stepTo(step: number | null): void {
+    if (step === this.step) return;
+    this.steps.put(step);
+    this.topics.publish("step");
+  }
+
   turn(direction: Direction): void {
     this.write("direction", this.direction, direction);
   }
 
   cached(key: number): Detail | null {
-    return this.cache[String(key)] ?? null;
+    const detail = this.cache[String(key)];
+    return detail ? completeDetail(detail) : null;
   }
 
   async details(key: number): Promise<Detail> {
-    if (!this.isConnected()) {
+    if (!this.answers) {
       const cached = this.cached(key);
       if (cached) return cached;
       throw NO_KERNEL;
     }
-    return this.rpc.details(key);
+    return completeDetail(await this.rpc.details(key));
+  }
+
+  async unpack(key: number, name: string): Promise<Detail> {
+    if (!this.answers) throw NO_KERNEL;
+    return completeDetail(await this.rpc.unpack(key, name));
+  }
+
+  async probe(): Promise<void> {
+    if (!this.answers) throw NO_KERNEL;
+    await this.rpc.probe();
   }
 
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void {
@@ -148,10 +185,10 @@ export class ModelHost implements Host {
     const live = commLive(source);
     if (live !== null) this.connected = live;
   }
+}
 
-  private isConnected(): boolean {
-    return commLive(this.model) ?? this.connected ?? true;
-  }
+function stepOf(value: unknown): number | null {
+  return typeof value === "number" && value >= 0 ? Math.floor(value) : null;
 }
 
 function commLive(source: unknown): boolean | null {

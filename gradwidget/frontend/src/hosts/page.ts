@@ -1,6 +1,7 @@
 import { type Host, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
 import type { Detail, GraphPayload, LivePayload } from "../wire";
+import { completeDetail, completeGraph, completeLive } from "./complete";
 import { Topics } from "./topics";
 
 /** What a standalone page carries. */
@@ -9,16 +10,26 @@ export interface PageData {
   live: LivePayload | null;
   details: Record<string, Detail>;
   selected: Selected;
+  step?: number | null;
   height: number;
   direction: Direction;
 }
 
+const NO_KERNEL = new Trouble(
+  "This page has no kernel to run anything.",
+  "Open the notebook it came from and run it.",
+);
+
 /** A page without a kernel: everything it will ever know came with it. */
 export class PageHost implements Host {
   readonly problem = "";
+  readonly answers: boolean = false;
+  private data: PageData;
   private readonly topics = new Topics();
 
-  constructor(private data: PageData) {}
+  constructor(data: PageData) {
+    this.data = { ...data, ...complete(data) };
+  }
 
   get graph(): GraphPayload {
     return this.data.graph;
@@ -30,6 +41,10 @@ export class PageHost implements Host {
 
   get selected(): Selected {
     return this.data.selected;
+  }
+
+  get step(): number | null {
+    return this.data.step ?? null;
   }
 
   get height(): number {
@@ -44,12 +59,17 @@ export class PageHost implements Host {
     this.change("selected", { selected });
   }
 
+  stepTo(step: number | null): void {
+    if (step !== this.step) this.change("step", { step });
+  }
+
   turn(direction: Direction): void {
     this.change("direction", { direction });
   }
 
   cached(key: number): Detail | null {
-    return this.data.details[String(key)] ?? null;
+    const detail = this.data.details[String(key)];
+    return detail ? completeDetail(detail) : null;
   }
 
   async details(key: number): Promise<Detail> {
@@ -61,13 +81,26 @@ export class PageHost implements Host {
     );
   }
 
+  async unpack(_key: number, _name: string): Promise<Detail> {
+    throw NO_KERNEL;
+  }
+
+  async probe(): Promise<void> {
+    throw NO_KERNEL;
+  }
+
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void {
     this.topics.subscribe(signal, listener);
   }
 
   /** Also how a test plays the kernel. */
   change(topic: Topic, part: Partial<PageData>): void {
-    this.data = { ...this.data, ...part };
+    this.data = { ...this.data, ...part, ...complete(part) };
     this.topics.publish(topic);
   }
+}
+
+/** Those of its parts that are there, with nothing missing in them. */
+function complete({ graph, live }: Partial<PageData>): Partial<PageData> {
+  return { ...(graph && { graph: completeGraph(graph) }), ...(live && { live: completeLive(live) }) };
 }

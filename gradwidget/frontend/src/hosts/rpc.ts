@@ -10,12 +10,21 @@ const isReply = (message: unknown): message is Reply =>
   typeof message === "object" && message !== null && (message as Reply).kind === "reply";
 
 interface Waiting {
-  resolve(detail: Detail): void;
+  resolve(detail: Detail | null): void;
   reject(trouble: Trouble): void;
   timer: ReturnType<typeof setTimeout>;
 }
 
 export const TIMEOUT_MS = 20_000;
+/** For calls that run the user's own code. */
+export const LONG_TIMEOUT_MS = 600_000;
+
+const BUSY = new Trouble(
+  "The kernel is busy or gone.",
+  "It answers once the running cell is done; then click again.",
+);
+
+type Asked = Call extends infer One ? (One extends Call ? Pick<One, "method" | "params"> : never) : never;
 
 /** Calls to the kernel. Replies reach every page of a model, so ids start with a name of our own. */
 export class Rpc {
@@ -31,24 +40,26 @@ export class Rpc {
     signal.addEventListener("abort", () => this.drop(), { once: true });
   }
 
-  details(key: number): Promise<Detail> {
+  async details(key: number): Promise<Detail> {
+    return filled(await this.ask({ method: "details", params: { key } }, TIMEOUT_MS));
+  }
+
+  async unpack(key: number, name: string): Promise<Detail> {
+    return filled(await this.ask({ method: "unpack", params: { key, name } }, LONG_TIMEOUT_MS));
+  }
+
+  async probe(): Promise<void> {
+    await this.ask({ method: "probe", params: {} }, LONG_TIMEOUT_MS);
+  }
+
+  private ask(asked: Asked, limit: number): Promise<Detail | null> {
     this.count += 1;
-    const call: Call = {
-      kind: "call",
-      id: `${this.prefix}.${this.count}`,
-      method: "details",
-      params: { key },
-    };
+    const call: Call = { kind: "call", id: `${this.prefix}.${this.count}`, ...asked };
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(call.id);
-        reject(
-          new Trouble(
-            "The kernel is busy or gone.",
-            "It answers once the running cell is done; then click again.",
-          ),
-        );
-      }, TIMEOUT_MS);
+        reject(BUSY);
+      }, limit);
       this.waiting.set(call.id, { resolve, reject, timer });
       this.wire.send(call);
     });
@@ -60,12 +71,8 @@ export class Rpc {
     if (!waiting) return;
     this.waiting.delete(message.id);
     clearTimeout(waiting.timer);
-    if (message.result) waiting.resolve(message.result);
-    else if (message.error) waiting.reject(new Trouble(message.error.cause, message.error.remedy));
-    else
-      waiting.reject(
-        new Trouble("The kernel sent an empty answer.", "Restart the kernel and run the cell again."),
-      );
+    if (message.error) waiting.reject(new Trouble(message.error.cause, message.error.remedy));
+    else waiting.resolve(message.result ?? null);
   }
 
   private drop(): void {
@@ -75,4 +82,9 @@ export class Rpc {
     }
     this.waiting.clear();
   }
+}
+
+function filled(detail: Detail | null): Detail {
+  if (detail) return detail;
+  throw new Trouble("The kernel sent an empty answer.", "Restart the kernel and run the cell again.");
 }

@@ -65,10 +65,14 @@ export function zoomedAt(eye: Eye, factor: number, at: { x: number; y: number })
   return { k, x: at.x - (at.x - eye.x) * by, y: at.y - (at.y - eye.y) * by };
 }
 
-/** The smallest move that brings a box into view; the same eye when it is there already. */
+/** The smallest move that brings a box into view at a zoom that can be read. */
 export function revealing(eye: Eye, box: Box, view: Size): Eye {
-  const k = eye.k < 0.35 ? READABLE : eye.k;
-  if (k !== eye.k) return centred(box, view, k);
+  return eye.k < 0.35 ? centred(box, view, READABLE) : following(eye, box, view);
+}
+
+/** The same at whatever zoom it is; the same eye when the box is in view already. */
+export function following(eye: Eye, box: Box, view: Size): Eye {
+  const { k } = eye;
   const shift = (start: number, length: number, room: number) => {
     if (start < MARGIN) return MARGIN - start;
     if (start + length > room - MARGIN) return Math.max(MARGIN - start, room - MARGIN - start - length);

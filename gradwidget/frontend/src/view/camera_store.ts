@@ -1,4 +1,4 @@
-import { type Box, between, type Eye, firstSight, fitted, revealing, type Size, zoomedAt } from "./camera";
+import { type Box, between, type Eye, firstSight, fitted, following, revealing, type Size, zoomedAt } from "./camera";
 
 const GLIDE_MS = 220;
 
@@ -55,6 +55,12 @@ export class Camera {
 
   reveal(box: Box): void {
     const eye = revealing(this.eye, box, this.view);
+    if (eye !== this.eye) this.glide(eye);
+  }
+
+  /** Without a change of zoom, for a box that moves on by itself. */
+  follow(box: Box): void {
+    const eye = following(this.eye, box, this.view);
     if (eye !== this.eye) this.glide(eye);
   }
 

@@ -1,14 +1,15 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Placed, PlacedNode } from "../scene";
+import type { Placed, PlacedEdge, PlacedNode } from "../scene";
 import type { Measure } from "../scene/text";
+import { Boxes } from "./boxes";
 import type { Camera } from "./camera_store";
 import { FarPicture } from "./far";
 import { attachGestures } from "./gestures";
+import type { Look } from "./grad/looks";
 import type { Label } from "./labels";
-import { isButton, type Net, neighbour, type Way } from "./net";
-import { NodeShape } from "./nodes";
+import { firstStop, isButton, type Net, neighbour, type Way } from "./net";
 import { boxOf, type Range, rangeOf, sameRange, Tiles } from "./tiles";
-import { Labels, Wires } from "./wires";
+import { HandingWires, Labels, Wires } from "./wires";
 
 interface Props {
   placed: Placed;
@@ -16,9 +17,13 @@ interface Props {
   camera: Camera;
   labels: Label[];
   selected: number | null;
+  /** The node at work in the step on view, and the wires along which it hands gradients on. */
+  worker: number | null;
+  handing: PlacedEdge[];
   title: string;
   measure: Measure;
-  describe(node: PlacedNode): string;
+  look(key: number): Look;
+  describe(node: PlacedNode, words: string): string;
   onSelect(key: number | null): void;
   onPainted(): void;
 }
@@ -37,8 +42,11 @@ export function Canvas({
   camera,
   labels,
   selected,
+  worker,
+  handing,
   title,
   measure,
+  look,
   describe,
   onSelect,
   onPainted,
@@ -77,19 +85,20 @@ export function Canvas({
 
   const nodes = useMemo(() => {
     const inView = range.far ? [] : tiles.nodes(boxOf(range));
-    const kept = [active, chosen].filter((node): node is PlacedNode => !!node && !inView.includes(node));
-    return [...inView, ...new Set(kept)].map((node) => (
-      <NodeShape
-        key={node.id}
-        node={node}
-        selected={isButton(node) && node.key === selected}
-        active={node === active}
-        label={describe(node)}
+    const busy = worker === null ? undefined : net.byKey.get(worker);
+    const kept = [active, chosen, busy].filter((node): node is PlacedNode => !!node && !inView.includes(node));
+    return (
+      <Boxes
+        nodes={[...inView, ...new Set(kept)]}
+        selected={selected}
+        active={active}
+        look={look}
+        describe={describe}
         measure={measure}
         down={placed.direction === "down"}
       />
-    ));
-  }, [tiles, range, selected, active, chosen, describe, measure, placed]);
+    );
+  }, [tiles, range, selected, active, chosen, worker, net, look, describe, measure, placed]);
 
   const wires = useMemo(() => {
     if (range.far) return null;
@@ -108,8 +117,8 @@ export function Canvas({
   const far = useMemo(() => {
     if (!range.far) return null;
     const box = boxOf(range);
-    return <FarPicture nodes={tiles.nodes(box)} edges={tiles.edges(box)} />;
-  }, [tiles, range]);
+    return <FarPicture nodes={tiles.nodes(box)} edges={tiles.edges(box)} look={look} />;
+  }, [tiles, range, look]);
 
   const hot = useMemo(() => {
     const ids = new Set([
@@ -190,14 +199,10 @@ export function Canvas({
         <g class="gw-wires gw-hot">
           <Wires edges={hot} direction={placed.direction} />
         </g>
+        <HandingWires edges={handing} direction={placed.direction} />
         <g>{nodes}</g>
         <g>{texts}</g>
       </g>
     </svg>
   );
-}
-
-/** Tab enters the picture where the reader starts: at the last box, the output. */
-function firstStop(placed: Placed): PlacedNode | undefined {
-  return placed.nodes.find((node) => node.role === "node" && node.key === 0) ?? placed.nodes.find(isButton);
 }

@@ -41,6 +41,16 @@ export function headPath(points: Point[], direction: Direction): string {
     : `M${at(tip)}L${at({ x: x - HEAD_HALF, y: y - HEAD_LENGTH })}H${round(x + HEAD_HALF)}Z`;
 }
 
+/** A head at the other end, for what runs backward. */
+export function startHeadPath(points: Point[], direction: Direction): string {
+  const tip = points[0];
+  if (!tip) return "";
+  const { x, y } = tip;
+  return direction === "right"
+    ? `M${at(tip)}L${at({ x: x + HEAD_LENGTH, y: y - HEAD_HALF })}V${round(y + HEAD_HALF)}Z`
+    : `M${at(tip)}L${at({ x: x - HEAD_HALF, y: y + HEAD_LENGTH })}H${round(x + HEAD_HALF)}Z`;
+}
+
 /** The coloured bar along a box's left edge, following its rounded corners. */
 export function barPath(height: number, width: number): string {
   const dent = round(RADIUS - Math.sqrt(RADIUS ** 2 - (RADIUS - width) ** 2));

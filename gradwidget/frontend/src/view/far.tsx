@@ -1,28 +1,36 @@
 import type { PlacedEdge, PlacedNode } from "../scene";
 import { farBoxes, farWires } from "./curve";
+import type { Look } from "./grad/looks";
 import { isButton } from "./net";
 
 interface Props {
   nodes: PlacedNode[];
   edges: PlacedEdge[];
+  look(key: number): Look;
 }
 
-/** Seen from afar: one path for all wires, one for all boxes of a kind, no text. */
-export function FarPicture({ nodes, edges }: Props) {
-  const kinds = new Map<string, PlacedNode[]>();
+/** Seen from afar: one path for all wires, one for all boxes that look alike, no text. */
+export function FarPicture({ nodes, edges, look }: Props) {
+  const alike = new Map<string, PlacedNode[]>();
   for (const node of nodes) {
-    const name = isButton(node) ? node.kind : node.role;
-    if (name === "output" || name === "cut") continue;
-    const list = kinds.get(name);
+    const name = isButton(node) ? classOf(node, look(node.key)) : `gw-kind-${node.role}`;
+    if (node.role === "output" || node.role === "cut") continue;
+    const list = alike.get(name);
     if (list) list.push(node);
-    else kinds.set(name, [node]);
+    else alike.set(name, [node]);
   }
   return (
     <g class="gw-far">
       <path class="gw-wire" d={farWires(edges)} />
-      {[...kinds].map(([kind, list]) => (
-        <path key={kind} class={`gw-far-box gw-kind-${kind}`} d={farBoxes(list)} />
+      {[...alike].map(([name, list]) => (
+        <path key={name} class={`gw-far-box ${name}`} d={farBoxes(list)} />
       ))}
     </g>
   );
+}
+
+function classOf(node: PlacedNode, { heat, bad, idle }: Look): string {
+  if (bad) return `gw-far-bad gw-bad-${bad}`;
+  if (heat) return `gw-heat gw-heat-${heat}`;
+  return idle ? "gw-far-idle" : `gw-kind-${node.kind}`;
 }

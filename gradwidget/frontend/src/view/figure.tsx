@@ -1,16 +1,26 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Host } from "../host";
 import { Placer } from "../place/placer";
-import type { Placed, PlacedNode } from "../scene";
+import type { PlacedNode } from "../scene";
 import type { GraphPayload } from "../wire";
-import { outputBox, pictureBox } from "./bounds";
+import { BadBanner } from "./bad_banner";
 import { Camera } from "./camera_store";
 import { Canvas } from "./canvas";
+import { type Colour, type Look, lookOf } from "./grad/looks";
+import { scaleOf } from "./grad/scale";
+import { ScaleLegend } from "./grad/scale_legend";
+import { GraphIndex } from "./graph_index";
 import { Header } from "./header";
 import { gradientTexts, placeLabels, portOf, type Texts, valueTexts } from "./labels";
-import { type Net, netOf } from "./net";
+import { useFollow, useFrame, useReveal, useShow } from "./looking";
+import { netOf } from "./net";
 import { Notes, notesOf } from "./notes";
 import { Panel } from "./panel/panel";
+import { PassChooser } from "./passes";
+import { ProbeButton, ProbeStrip, useProbe } from "./probe";
+import { handedEdges } from "./replay/handed_edges";
+import { Player } from "./replay/player";
+import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
 import { makeMeasure } from "./text";
@@ -26,12 +36,14 @@ interface Props {
 
 const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const PANEL_WIDTH = 310;
+const NO_TEXTS: Texts = new Map();
 
 export function Figure({ host, graph, signal, root, mark }: Props) {
   const { live, direction } = host;
   const camera = useMemo(() => new Camera(signal, still), [signal]);
   const placer = useMemo(() => new Placer(signal), [signal]);
   const [wantedPass, setWantedPass] = useState<number | null>(null);
+  const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
   const [height, setHeight] = useState<number | null>(null);
 
@@ -43,24 +55,66 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const answer = useDetail(host, selected);
   const pass = passOf(live, wantedPass);
 
+  const index = useMemo(() => new GraphIndex(graph), [graph]);
+  const replay = useReplay(host, pass);
+  useStepKeys(root, replay);
+  const probe = useProbe(host);
+  const run = replay?.run ?? null;
+  const position = replay?.position ?? null;
+  const scale = useMemo(() => run && scaleOf(run), [run]);
+  const painting = run ? colour : "kind";
+  const look = useCallback(
+    (key: number): Look =>
+      lookOf(key, index, run && position && { run, position, colour: painting, scale }),
+    [index, run, position, painting, scale],
+  );
+
   const values = useMemo(() => valueTexts(graph), [graph]);
   const gradients = useMemo(() => gradientTexts(pass), [pass]);
-  const labels = useMemo(
+  // Placed for the pass as it ended, so that steps move no label.
+  const all = useMemo(
     () => (placed ? placeLabels(placed, values, gradients) : []),
     [placed, values, gradients],
   );
+  const arrived = useCallback(
+    (key: number) => !run || !position || run.arrival(key) <= position.at,
+    [run, position],
+  );
+  const labels = useMemo(
+    () => all.filter(({ tone, key }) => tone === "value" || arrived(key)),
+    [all, arrived],
+  );
   const net = useMemo(() => placed && netOf(placed), [placed]);
+  const worker = replay?.worker ?? null;
+  const handing = useMemo(
+    () => (run && position && !position.ended && net ? handedEdges(run, position.at, net) : []),
+    [run, position, net],
+  );
 
   const frame = useRef<HTMLDivElement>(null);
   useFrame(frame, camera);
   useShow(camera, placed, frame);
   useReveal(camera, selected, net);
+  useFollow(camera, worker, net);
   useLayoutEffect(() => mark("data-gw-passes", String(live?.passes.length ?? 0)), [live, mark]);
   root.style.setProperty("--gw-height", `${height ?? host.height}px`);
   root.style.setProperty("--gw-panel-width", `${panelWidth}px`);
 
-  const describe = useCallback((node: PlacedNode) => describeNode(node, gradients), [gradients]);
+  const describe = useCallback(
+    (node: PlacedNode, words: string) =>
+      [describeNode(node, arrived(node.key) ? gradients : NO_TEXTS), words].filter(Boolean).join("\n"),
+    [gradients, arrived],
+  );
   const select = (key: number | null) => host.select(selectedOf(key, graph));
+  const jump = (key: number) => {
+    select(key);
+    const node = net?.byKey.get(key);
+    if (node) camera.reveal(node);
+  };
+  const choosePass = (number: number | null) => {
+    setWantedPass(number);
+    host.stepTo(null);
+  };
   const painted = () => {
     // The boxes in view are drawn once the camera knows its size, before this timer fires.
     setTimeout(() => {
@@ -75,14 +129,18 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       <Header
         graph={graph}
         live={live}
-        pass={pass}
-        labels={labels}
+        labels={all}
         camera={camera}
         direction={direction}
-        onPass={setWantedPass}
+        colour={painting}
+        sized={run !== null}
+        probe={!pass && <ProbeButton control={probe} />}
+        onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />
       <Notes notes={notesOf(graph, live, pass, scene.left_out, host.problem)} />
+      {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
+      <ProbeStrip control={probe} />
       <div class="gw-main">
         <div class="gw-canvas" ref={frame}>
           {placed && net ? (
@@ -92,8 +150,11 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
               camera={camera}
               labels={labels}
               selected={selected}
+              worker={worker}
+              handing={handing}
               title={graph.title}
               measure={measure}
+              look={look}
               describe={describe}
               onSelect={select}
               onPainted={painted}
@@ -105,13 +166,25 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         <PanelEdge width={panelWidth} onResize={setPanelWidth} />
         <Panel
           graph={graph}
+          index={index}
           answer={answer}
+          onUnpack={host.answers ? answer.unpack : null}
           selected={selected}
           pass={pass}
           latest={pass === passOf(live, null)}
           onSelect={select}
         />
       </div>
+      {painting === "grad" && <ScaleLegend scale={scale} />}
+      {replay && pass && (
+        <Player
+          replay={replay}
+          index={index}
+          onSelect={select}
+          chooser={<PassChooser live={live} pass={pass} onPass={choosePass} />}
+          extra={<ProbeButton control={probe} />}
+        />
+      )}
       <BottomEdge height={height ?? host.height} onResize={setHeight} />
     </>
   );
@@ -125,38 +198,4 @@ function describeNode(node: PlacedNode, gradients: Texts): string {
     if (gradient) lines.push(node.outputs > 1 ? `gradient ${output}: ${gradient}` : `gradient ${gradient}`);
   }
   return lines.join("\n");
-}
-
-function useFrame(frame: { current: HTMLDivElement | null }, camera: Camera): void {
-  useLayoutEffect(() => {
-    const element = frame.current;
-    if (!element) return;
-    const measure = () => camera.resize({ width: element.clientWidth, height: element.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    measure();
-    return () => observer.disconnect();
-  }, [camera, frame]);
-}
-
-/** A refreshed graph keeps the camera where it is, a turned one is looked at anew. */
-function useShow(camera: Camera, placed: Placed | null, frame: { current: HTMLDivElement | null }): void {
-  const shown = useRef<Placed["direction"] | null>(null);
-  useLayoutEffect(() => {
-    if (!placed || !frame.current) return;
-    const down = placed.direction === "down";
-    camera.show(pictureBox(placed), outputBox(placed), down, shown.current === placed.direction);
-    shown.current = placed.direction;
-  }, [camera, placed, frame]);
-}
-
-/** A new selection is brought into view once; after that the user may look elsewhere. */
-function useReveal(camera: Camera, selected: number | null, net: Net | null): void {
-  const revealed = useRef<number | null>(null);
-  useLayoutEffect(() => {
-    if (selected === revealed.current || !net) return;
-    revealed.current = selected;
-    const node = selected === null ? undefined : net.byKey.get(selected);
-    if (node) camera.reveal(node);
-  }, [selected, net, camera]);
 }

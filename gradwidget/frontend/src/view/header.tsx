@@ -1,7 +1,9 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useReducer } from "preact/hooks";
 import type { Direction } from "../scene";
-import type { GraphPayload, LivePayload, Pass } from "../wire";
+import type { GraphPayload, LivePayload } from "../wire";
 import type { Camera } from "./camera_store";
+import type { Colour } from "./grad/looks";
 import { DownIcon, FitIcon, MinusIcon, PlusIcon, RightIcon } from "./icons";
 import type { Label } from "./labels";
 import { Legend } from "./legend";
@@ -10,17 +12,31 @@ import { plural } from "./numbers";
 interface Props {
   graph: GraphPayload;
   live: LivePayload | null;
-  pass: Pass | null;
   labels: Label[];
   camera: Camera;
   direction: Direction;
-  onPass(number: number | null): void;
+  colour: Colour;
+  /** There is a pass whose gradients have sizes. */
+  sized: boolean;
+  probe: ComponentChildren;
+  onColour(colour: Colour): void;
   onTurn(direction: Direction): void;
 }
 
 const STEP = 1.25;
 
-export function Header({ graph, live, pass, labels, camera, direction, onPass, onTurn }: Props) {
+export function Header({
+  graph,
+  live,
+  labels,
+  camera,
+  direction,
+  colour,
+  sized,
+  probe,
+  onColour,
+  onTurn,
+}: Props) {
   const other: Direction = direction === "right" ? "down" : "right";
   return (
     <header class="gw-header">
@@ -31,7 +47,8 @@ export function Header({ graph, live, pass, labels, camera, direction, onPass, o
       {live && <Watching live={live} />}
       <Legend labels={labels} direction={direction} />
       <span class="gw-space" />
-      <PassChooser live={live} pass={pass} onPass={onPass} />
+      {probe}
+      {sized && <ColourSwitch colour={colour} onColour={onColour} />}
       <span class="gw-group">
         <button type="button" aria-label="Zoom out" title="Zoom out" onClick={() => camera.zoom(1 / STEP)}>
           <MinusIcon />
@@ -80,23 +97,31 @@ function Watching({ live }: { live: LivePayload }) {
   );
 }
 
-function PassChooser({ live, pass, onPass }: Pick<Props, "live" | "pass" | "onPass">) {
-  const passes = live?.passes ?? [];
-  const last = passes[passes.length - 1];
-  if (!last || passes.length < 2) return null;
-  const choose = (event: Event) => {
-    const number = Number((event.currentTarget as HTMLSelectElement).value);
-    // The latest pass is followed, so that the next one shows itself.
-    onPass(number === last.number ? null : number);
-  };
+function ColourSwitch({ colour, onColour }: Pick<Props, "colour" | "onColour">) {
+  const choices: [Colour, string, string][] = [
+    ["kind", "kind", "Colour by the kind of node"],
+    ["grad", "|grad|", "Colour by the size of the gradient"],
+  ];
   return (
-    <select class="gw-select" aria-label="Backward pass" value={pass?.number} onChange={choose}>
-      {passes.map(({ number, label }) => (
-        <option key={number} value={number}>
-          {`pass ${number}: ${label}`}
-        </option>
-      ))}
-    </select>
+    <span class="gw-labelled">
+      <span class="gw-mute gw-word">colour</span>
+      <span class="gw-group gw-switch">
+        {choices.map(([name, text, title]) => (
+          <button
+            key={name}
+            type="button"
+            class={name === colour ? "gw-lit" : ""}
+            aria-label={title}
+            aria-pressed={name === colour}
+            title={title}
+            data-gw-colour={name}
+            onClick={() => onColour(name)}
+          >
+            {text}
+          </button>
+        ))}
+      </span>
+    </span>
   );
 }
 

@@ -43,3 +43,47 @@ export const DownIcon = () => (
     <path d="M8 2.5V13M4 9L8 13L12 9" />
   </Icon>
 );
+
+export const StartIcon = () => (
+  <Icon>
+    <path d="M3.5 3.5V12.5" />
+    <path class="gw-solid" d="M12.5 4V12L6 8Z" />
+  </Icon>
+);
+
+export const StepBackIcon = () => (
+  <Icon>
+    <path class="gw-solid" d="M11 4V12L4.5 8Z" />
+  </Icon>
+);
+
+export const PlayIcon = () => (
+  <Icon>
+    <path class="gw-solid" d="M5 3V13L13 8Z" />
+  </Icon>
+);
+
+export const PauseIcon = () => (
+  <Icon>
+    <path class="gw-solid" d="M4.5 3.5H6.5V12.5H4.5ZM9.5 3.5H11.5V12.5H9.5Z" />
+  </Icon>
+);
+
+export const StepIcon = () => (
+  <Icon>
+    <path class="gw-solid" d="M5 4V12L11.5 8Z" />
+  </Icon>
+);
+
+export const EndIcon = () => (
+  <Icon>
+    <path d="M12.5 3.5V12.5" />
+    <path class="gw-solid" d="M3.5 4V12L10 8Z" />
+  </Icon>
+);
+
+export const ProbeIcon = () => (
+  <Icon>
+    <path d="M13 4H6.5A3.5 3.5 0 0 0 6.5 11H12M9.5 8.5L12 11L9.5 13.5" />
+  </Icon>
+);

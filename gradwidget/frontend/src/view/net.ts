@@ -74,3 +74,8 @@ function sibling(placed: Placed, net: Net, node: PlacedNode, sign: 1 | -1): Plac
 function overlaps(a: PlacedNode, b: PlacedNode, right: boolean): boolean {
   return right ? a.x < b.x + b.width && b.x < a.x + a.width : a.y < b.y + b.height && b.y < a.y + a.height;
 }
+
+/** Tab enters the picture where the reader starts: at the last box, the output. */
+export function firstStop(placed: Placed): PlacedNode | undefined {
+  return placed.nodes.find((node) => node.role === "node" && node.key === 0) ?? placed.nodes.find(isButton);
+}

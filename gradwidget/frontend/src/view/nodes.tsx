@@ -2,6 +2,9 @@ import type { JSX } from "preact";
 import type { PlacedNode } from "../scene";
 import type { Measure } from "../scene/text";
 import { barPath } from "./curve";
+import { hatchPath } from "./grad/hatch";
+import { hatched, type Look } from "./grad/looks";
+import { memo } from "./memo";
 import { BAR, RADIUS } from "./measures";
 import { shortened } from "./text";
 
@@ -13,13 +16,21 @@ interface BoxProps {
   label: string;
   measure: Measure;
   down: boolean;
+  heat: Look["heat"];
+  bad: Look["bad"];
+  tag: Look["tag"];
+  atWork: boolean;
+  idle: boolean;
+  second: boolean;
 }
 
 const INSET = 15;
 const END = 9;
 const GAP = 7;
+const TAG_CHAR = 7;
 
-export function NodeShape(props: BoxProps): JSX.Element {
+/** Steps of a pass change few boxes: the others are not drawn anew. */
+export const NodeShape = memo(function Shape(props: BoxProps): JSX.Element {
   switch (props.node.role) {
     case "cut":
       return <Cut {...props} />;
@@ -30,15 +41,33 @@ export function NodeShape(props: BoxProps): JSX.Element {
     default:
       return <NodeBox {...props} />;
   }
-}
+});
 
 const place = (node: PlacedNode) => `translate(${node.x} ${node.y})`;
 
-function NodeBox({ node, selected, active, label, measure }: BoxProps) {
+function classesOf({ node, selected, heat, bad, atWork, idle, second }: BoxProps): string {
+  const classes = [`gw-node gw-${node.role} gw-kind-${node.kind}`];
+  if (selected) classes.push("gw-selected");
+  if (heat) classes.push(`gw-heat gw-heat-${heat}`);
+  if (bad) classes.push(`gw-bad gw-bad-${bad}`);
+  if (atWork) classes.push("gw-at-work");
+  if (idle) classes.push("gw-idle");
+  if (second) classes.push("gw-second");
+  return classes.join(" ");
+}
+
+function NodeBox(props: BoxProps) {
+  const { node, selected, active, label, measure, heat, bad, tag, atWork, idle, second } = props;
   const { width, height } = node;
+  const marks = {
+    ...(heat && { "data-gw-heat": heat }),
+    ...(bad && { "data-gw-bad": bad }),
+    ...(atWork && { "data-gw-at-work": "" }),
+    ...(idle && { "data-gw-idle": "" }),
+  };
   return (
     <g
-      class={`gw-node gw-${node.role} gw-kind-${node.kind}${selected ? " gw-selected" : ""}`}
+      class={classesOf(props)}
       transform={place(node)}
       role="button"
       tabindex={active ? 0 : -1}
@@ -47,12 +76,32 @@ function NodeBox({ node, selected, active, label, measure }: BoxProps) {
       data-gw-id={node.id}
       data-gw-key={node.key}
       data-gw-name={node.name || (node.kind === "leaf" ? node.title : "")}
+      {...marks}
     >
       <title>{label}</title>
       <rect class="gw-halo" x={-6} y={-6} width={width + 12} height={height + 12} rx={RADIUS + 5} />
+      {atWork && (
+        <rect class="gw-work" x={-4} y={-4} width={width + 8} height={height + 8} rx={RADIUS + 3.5} />
+      )}
       <rect class="gw-card" width={width} height={height} rx={RADIUS} />
+      {hatched({ bad, heat }) && <path class="gw-hatch" d={hatchPath(width, height)} />}
       <path class="gw-bar" d={barPath(height, BAR)} />
+      {second && <rect class="gw-bar gw-second-bar" x={BAR + 2} y={1} width={1.8} height={height - 2} />}
       <Heading node={node} measure={measure} />
+      {tag && <Tag text={tag} width={width} />}
+    </g>
+  );
+}
+
+/** On the upper edge, where no text stands. */
+function Tag({ text, width }: { text: string; width: number }) {
+  const size = TAG_CHAR * text.length + 10;
+  return (
+    <g class="gw-tag" transform={`translate(${width - size - 8} -9)`}>
+      <rect width={size} height={15} rx={7.5} />
+      <text x={size / 2} y={11.3} text-anchor="middle">
+        {text}
+      </text>
     </g>
   );
 }

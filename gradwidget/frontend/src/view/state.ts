@@ -78,11 +78,15 @@ export interface Answer {
   detail: Detail | null;
   trouble: Trouble | null;
   asking: boolean;
+  /** Runs the hook that packed this saved variable; rejects with a Trouble. */
+  unpack(name: string): Promise<void>;
 }
+
+type Known = Omit<Answer, "unpack">;
 
 /** The details of the selected node: what was sent along at once, then the kernel's word. */
 export function useDetail(host: Host, key: number | null): Answer {
-  const [answer, setAnswer] = useState<Answer>({ key: null, detail: null, trouble: null, asking: false });
+  const [answer, setAnswer] = useState<Known>({ key: null, detail: null, trouble: null, asking: false });
   useEffect(() => {
     if (key === null) return;
     const life = new AbortController();
@@ -90,7 +94,7 @@ export function useDetail(host: Host, key: number | null): Answer {
     const ask = () => {
       count += 1;
       const mine = count;
-      const settle = (part: Partial<Answer>) => {
+      const settle = (part: Partial<Known>) => {
         if (life.signal.aborted || mine !== count) return;
         setAnswer((old) => ({
           key,
@@ -114,6 +118,12 @@ export function useDetail(host: Host, key: number | null): Answer {
     ask();
     return () => life.abort();
   }, [host, key]);
-  if (answer.key === key) return answer;
-  return { key, detail: key === null ? null : host.cached(key), trouble: null, asking: true };
+  const unpack = async (name: string) => {
+    if (key === null) return;
+    const detail = await host.unpack(key, name);
+    setAnswer((old) => (old.key === key ? { ...old, detail, trouble: null } : old));
+  };
+  if (answer.key === key) return { ...answer, unpack };
+  const cached = key === null ? null : host.cached(key);
+  return { key, detail: cached, trouble: null, asking: true, unpack };
 }

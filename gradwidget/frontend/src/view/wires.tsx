@@ -1,5 +1,5 @@
 import type { Direction, PlacedEdge } from "../scene";
-import { headPath, wirePath } from "./curve";
+import { headPath, startHeadPath, wirePath } from "./curve";
 import type { Label } from "./labels";
 import { LABEL_HEIGHT, TRIANGLE } from "./measures";
 
@@ -23,6 +23,23 @@ export function Wires({ edges, direction }: WiresProps) {
       ))}
       <path class="gw-head" d={edges.map((edge) => headPath(edge.points, direction)).join("")} />
     </>
+  );
+}
+
+/** Wires that hand gradients on now: against the direction of the values, to the box they start from. */
+export function HandingWires({ edges, direction }: WiresProps) {
+  return (
+    <g class="gw-wires gw-handing">
+      {edges.map((edge) => (
+        <path
+          key={edge.id}
+          class="gw-wire"
+          d={wirePath(edge.points, direction)}
+          data-gw-handing={`${edge.from}/${edge.to}`}
+        />
+      ))}
+      <path class="gw-head" d={edges.map((edge) => startHeadPath(edge.points, direction)).join("")} />
+    </g>
   );
 }
 

@@ -2,23 +2,31 @@ import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../../host";
 import type { Detail, GraphPayload, Pass } from "../../wire";
 import { clipped } from "../numbers";
+import type { GraphIndex } from "../graph_index";
 import type { Answer } from "../state";
 import { Captures } from "./captures";
+import { FunctionFacts } from "./function";
+import { History } from "./history";
+import { Hooks } from "./hooks";
 import { Links } from "./links";
 import { Outputs } from "./outputs";
 import { Section } from "./parts";
 import { SavedVariables } from "./saved";
+import type { Unpack } from "./unpack";
 
 interface Props {
   graph: GraphPayload;
+  index: GraphIndex;
   answer: Answer;
+  /** null where nobody can be asked. */
+  onUnpack: Unpack | null;
   selected: number | null;
   pass: Pass | null;
   latest: boolean;
   onSelect(key: number): void;
 }
 
-export function Panel({ graph, answer, selected, pass, latest, onSelect }: Props) {
+export function Panel({ graph, index, answer, onUnpack, selected, pass, latest, onSelect }: Props) {
   if (selected === null) {
     return (
       <aside class="gw-panel" aria-label="Inspector" data-gw-panel="">
@@ -37,8 +45,10 @@ export function Panel({ graph, answer, selected, pass, latest, onSelect }: Props
       data-gw-panel-state={detail ? "ready" : trouble ? "failed" : "loading"}
     >
       <div class="gw-panel-body" key={selected}>
-        {detail ? <Heading detail={detail} /> : <BriefHeading graph={graph} selected={selected} />}
-        {detail && <Body detail={detail} pass={latest ? null : pass} onSelect={onSelect} />}
+        {detail ? <Heading detail={detail} second={index.isSecond(selected)} /> : <BriefHeading graph={graph} selected={selected} />}
+        {detail && (
+          <Body detail={detail} pass={latest ? null : pass} onUnpack={onUnpack} onSelect={onSelect} />
+        )}
         {!detail && !trouble && <Patience />}
         {trouble && <TroubleBox trouble={trouble} stale={detail !== null} />}
       </div>
@@ -76,6 +86,14 @@ function Empty({ hasPasses }: { hasPasses: boolean }) {
           <kbd>Enter</kbd> <kbd>Esc</kbd>
         </dt>
         <dd>select, clear</dd>
+        {hasPasses && (
+          <>
+            <dt>
+              <kbd>[</kbd> <kbd>]</kbd>
+            </dt>
+            <dd>step through the backward pass</dd>
+          </>
+        )}
       </dl>
     </div>
   );
@@ -94,10 +112,11 @@ function BriefHeading({ graph, selected }: { graph: GraphPayload; selected: numb
   );
 }
 
-function Heading({ detail }: { detail: Detail }) {
+function Heading({ detail, second }: { detail: Detail; second: boolean }) {
   return (
     <>
       <Title label={detail.label} names={detail.names} under={detail.op} subtitle={detail.subtitle} />
+      {second && <p class="gw-mute">second order: made by a backward pass</p>}
       {detail.module && (
         <p class="gw-module">
           in <code dir="auto">{detail.module}</code>
@@ -160,10 +179,11 @@ function Title({ label, names, subtitle, under }: TitleProps) {
 interface BodyProps {
   detail: Detail;
   pass: Pass | null;
+  onUnpack: Unpack | null;
   onSelect(key: number): void;
 }
 
-function Body({ detail, pass, onSelect }: BodyProps) {
+function Body({ detail, pass, onUnpack, onSelect }: BodyProps) {
   return (
     <>
       <Outputs detail={detail} pass={pass} />
@@ -172,7 +192,10 @@ function Body({ detail, pass, onSelect }: BodyProps) {
           {detail.why}
         </p>
       )}
-      <SavedVariables detail={detail} />
+      <History history={detail.history} start={detail.history_start} />
+      <Hooks detail={detail} />
+      <FunctionFacts facts={detail.function} />
+      <SavedVariables detail={detail} onUnpack={onUnpack} />
       <Captures detail={detail} />
       <Links detail={detail} onSelect={onSelect} />
     </>

@@ -1,6 +1,7 @@
 import type { Detail, Saved } from "../../wire";
 import { Chip, Note, Row, Section } from "./parts";
 import { TensorBody, TensorFigures } from "./tensor";
+import { type Unpack, UnpackButton } from "./unpack";
 
 /** States that change what the reader may conclude get a chip. */
 const STATE_CHIPS: Partial<Record<Saved["state"], string>> = {
@@ -10,21 +11,34 @@ const STATE_CHIPS: Partial<Record<Saved["state"], string>> = {
   unknown: "unknown",
 };
 
-export function SavedVariables({ detail }: { detail: Detail }) {
+interface Props {
+  detail: Detail;
+  onUnpack: Unpack | null;
+}
+
+export function SavedVariables({ detail, onUnpack }: Props) {
   if (detail.saved.length === 0 && !detail.saved_note) return null;
   const notes = new Set(detail.saved.map((saved) => saved.note));
-  const shared = detail.saved.length > 1 && notes.size === 1 ? (detail.saved[0]?.note ?? "") : "";
+  const asks = onUnpack !== null && detail.saved.some((saved) => saved.unpack);
+  const shared = !asks && detail.saved.length > 1 && notes.size === 1 ? (detail.saved[0]?.note ?? "") : "";
   return (
     <Section title="saved for backward">
       {detail.saved.map((saved) => (
-        <SavedRow key={saved.name} saved={saved} note={shared ? "" : saved.note} />
+        <SavedRow key={saved.name} saved={saved} note={shared ? "" : saved.note} onUnpack={onUnpack} />
       ))}
       <Note>{shared || detail.saved_note}</Note>
     </Section>
   );
 }
 
-function SavedRow({ saved, note }: { saved: Saved; note: string }) {
+interface RowProps {
+  saved: Saved;
+  note: string;
+  onUnpack: Unpack | null;
+}
+
+function SavedRow({ saved, note, onUnpack }: RowProps) {
+  const packed = saved.unpack && onUnpack;
   const chip = STATE_CHIPS[saved.state];
   return (
     <div data-gw-saved={saved.name}>
@@ -45,7 +59,7 @@ function SavedRow({ saved, note }: { saved: Saved; note: string }) {
         )}
       </Row>
       {saved.tensor && <TensorBody view={saved.tensor} />}
-      <Note>{note}</Note>
+      {packed ? <UnpackButton saved={saved} onUnpack={onUnpack} /> : <Note>{note}</Note>}
     </div>
   );
 }

@@ -1,0 +1,271 @@
+"""What the panel shows of a node -> JSON. Spells the wire keys of `Detail` in `frontend/src/wire.ts`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import torch
+
+from gradwidget._inspect import Inspection, grad_of
+from gradwidget._passes import Gradient
+from gradwidget._saved import Saved
+from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
+from gradwidget._view import why
+from gradwidget._walk import Form
+from gradwidget._wire import Json, number
+
+DETAILED = 300
+"""Nodes up to which details are sent along."""
+AT_ONCE = 60
+"""Nodes up to which that is done before the figure is shown; else after the cell."""
+DETAIL_BYTES = 400_000
+DETAIL_ELEMENTS = 1 << 21
+"""Elements that are summarised for it: some 50 ms."""
+_SENT_SIDE = 8
+
+
+class Summaries:
+    """Wire form of tensors, each summarised once however often it stands in one payload."""
+
+    def __init__(self, side: int) -> None:
+        self._side = side  # rows and columns that are shown of a bigger tensor
+        self.elements = 0
+        self._made: dict[int, tuple[torch.Tensor, Json]] = {}
+
+    def of(self, gradient: Gradient) -> Json | None:
+        if not isinstance(gradient, torch.Tensor):
+            return None if gradient is None else tensor(gradient)
+        made = self._made.get(id(gradient))
+        if made is None:
+            made = self._made[id(gradient)] = (gradient, tensor(summarize(gradient, self._side)))
+            self.elements += made[1]["numel"]
+        return made[1]
+
+
+@unobserved()
+def detail(inspection: Inspection, key: int, summaries: Summaries | None = None) -> Json:
+    """`Detail` of one node. What can't be read says why."""
+    summaries = summaries or Summaries(SIDE)
+    columns = inspection.columns
+    op = columns.ops[columns.op[key]]
+    names = inspection.names_of(key)
+    found: Json = {
+        "key": key,
+        "op": op.name,
+        "label": op.label,
+        "kind": op.kind,
+        "names": list(names),
+        "module": "",
+        "source": inspection.sources.get(key, ""),
+        "subtitle": _SUBTITLES.get(op.kind, ""),
+        "outputs": [],
+        "captures": [],
+        "captures_note": "",
+        "hooks": [],
+        "hook_steps": [],
+        "hooks_note": "",
+        "function": None,
+        "history": [],
+        "history_start": 0,
+        "saved": [],
+        "saved_note": "",
+        "inputs": [],
+        "consumers": [],
+        "why": "",
+        "problem": "",
+    }
+    for part in (_outputs, _captures, _hooks, _function, _saved, _neighbours):
+        try:
+            part(inspection, key, found, summaries)
+        except Exception as error:
+            found["problem"] = f"A part of this node can't be shown ({type(error).__name__}: {str(error)[:200]})."
+    return found
+
+
+_SUBTITLES = {
+    "operation": "operation, not a leaf",
+    "leaf": "leaf: backward() adds to its .grad",
+    "function": "torch.autograd.Function, not a leaf",
+    "checkpoint": "checkpointed region: its operations run again in backward()",
+    "compiled": "compiled region: its intermediates do not exist; run it in eager mode to look inside",
+    "hook": "module backward hook",
+}
+
+
+def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
+    forms = inspection.columns.forms_of(key) or (Form(None, "", ""),)
+    last = inspection.last_pass_with(key)
+    op = inspection.columns.ops[inspection.columns.op[key]]
+    for output, one in enumerate(forms):
+        place = (key, output)
+        value = inspection.value(place)
+        gradient = None
+        note = ""
+        if last is not None:
+            arrived = last.at(key)
+            gradient = arrived[output] if output < len(arrived) else None
+            if gradient is None:
+                note = "None arrived: the output does not depend on this one, or a Function returned None."
+            elif key not in last.steps:
+                note = "Returned by autograd.grad(); not added to any .grad."
+        else:
+            note = _no_gradient(inspection)
+        grad = grad_of(inspection.tensor(place))
+        found["outputs"].append(
+            {
+                "output": output,
+                "names": inspection.names.get(place, []),
+                "form": one.text,
+                "value": summaries.of(value),
+                "value_note": inspection.value_note(place),
+                "gradient": summaries.of(gradient),
+                "gradient_note": note,
+                "gradient_pass": 0 if last is None else last.number,
+                "grad": summaries.of(grad),
+                "grad_note": inspection.accumulated(key) if op.kind == "leaf" else "",
+            }
+        )
+        found["why"] = found["why"] or why(inspection, key, output)
+
+
+def _no_gradient(inspection: Inspection) -> str:
+    if inspection.passes:
+        return "Not reached by any backward pass so far."
+    if inspection.watching:
+        return "No backward pass yet: call backward()."
+    return "Not captured: the widget is not watching. Make a new one before backward(), or call w.probe()."
+
+
+def _captures(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
+    captures = inspection.captures(key)
+    for one in captures[-50:]:
+        gradients = [summaries.of(g) for g in one.gradients]
+        found["captures"].append(
+            {
+                "pass": one.number,
+                "label": one.label,
+                "step": one.step,
+                "steps": one.steps,
+                "gradients": gradients,
+                "note": next((g["note"] for g in gradients if g is not None and g["note"]), ""),
+            }
+        )
+    if not captures:
+        found["captures_note"] = _no_gradient(inspection)
+
+
+def _hooks(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
+    found["hooks"] = [{"kind": h.kind, "name": h.name, "where": h.where} for h in inspection.user_hooks(key)]
+    found["hooks_note"] = inspection.hooks_note(key) if found["hooks"] else ""
+    effects = next((c.effects for c in reversed(inspection.captures(key))), ())
+    found["hook_steps"] = [
+        {"what": e.what, "change": e.change, "tensor": summaries.of(e.gradient), "note": e.note} for e in effects
+    ]
+
+
+def _function(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:
+    info = inspection.function(key)
+    if info is not None:
+        needs = [list(pair) for pair in info.needs]
+        found["function"] = {"name": info.name, "where": info.where, "materialize": info.materialize, "needs": needs}
+    history = inspection.history_of(key)
+    if history is not None:
+        start, lengths = history
+        found["history"] = [None if n is None else number(n) for n in lengths]
+        found["history_start"] = start
+
+
+def _saved(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
+    entries = inspection.saved_with_tensors(key)
+    for one, raw in entries.values():
+        found["saved"].append(
+            {
+                "name": one.name,
+                "state": one.state,
+                "same_as": one.same_as,
+                "tensor": summaries.of(raw),
+                "text": _saved_text(one),
+                "note": one.note,
+                "unpack": one.state == "packed" and inspection.nodes() is not None,
+            }
+        )
+    if not entries:
+        leaf = inspection.columns.ops[inspection.columns.op[key]].kind == "leaf"
+        found["saved_note"] = "" if leaf else "This operation saves nothing for backward()."
+
+
+def _saved_text(one: Saved) -> str:
+    if one.state == "scalar":
+        value = one.value
+        return format_number(value) if isinstance(value, (bool, int, float, complex)) else str(value)[:2_000]
+    return "None" if one.state == "none" else ""
+
+
+def _neighbours(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:
+    columns, edges = inspection.columns, inspection.edges
+    inputs: dict[int, list[Any]] = {
+        slot: [-1, inspection.cut_label(key, slot) or "constant"] for slot in edges.cuts[key]
+    }
+    for edge in edges.inputs[key]:
+        target, output = columns.target[edge], columns.output[edge]
+        inputs[columns.input[edge]] = [target, inspection.name_of((target, output)) or inspection.label_of(target)]
+    found["inputs"] = [inputs[slot] for slot in sorted(inputs)]
+    found["consumers"] = [
+        [columns.source[edge], inspection.label_of(columns.source[edge])] for edge in edges.consumers[key][:50]
+    ]
+
+
+def tensor(summary: Summary) -> Json:
+    """`TensorView`."""
+    stats, histogram = summary.stats, summary.histogram
+    return {
+        "shape": list(summary.form.shape or ()),
+        "dtype": summary.form.dtype,
+        "device": summary.form.device,
+        "form": summary.form.text,
+        "numel": summary.numel,
+        "text": summary.text,
+        "exact": summary.exact,
+        "stats": None
+        if stats is None
+        else {
+            **{k: number(getattr(stats, k)) for k in ("norm", "mean", "std", "min", "max")},
+            **{k: getattr(stats, k) for k in ("nan", "inf", "zero")},
+        },
+        "histogram": None
+        if histogram is None
+        else {"low": number(histogram.low), "high": number(histogram.high), "counts": list(histogram.counts)},
+        "values": None if summary.corner is None else corner(summary.corner),
+        "note": summary.note,
+    }
+
+
+def corner(value: Corner) -> Json:
+    """`TensorCorner`."""
+    plain = all(type(x) in (int, float) for x in value.data)
+    return {
+        "rows": value.rows,
+        "columns": value.columns,
+        "data": [number(x) for x in value.data],
+        "text": None if plain else [format_number(x) for x in value.data],
+        "whole": value.whole,
+        "index": value.index,
+    }
+
+
+@unobserved()
+def details_payload(inspection: Inspection, most: int) -> Json:
+    """Details of the nodes nearest the outputs, as many as the budgets hold; none of a graph beyond `most` nodes."""
+    if len(inspection) > most:
+        return {}
+    found: Json = {}
+    summaries = Summaries(_SENT_SIDE)
+    size = 0
+    for key in range(len(inspection)):
+        one = detail(inspection, key, summaries)
+        size += len(json.dumps(one))
+        if size > DETAIL_BYTES * 4 or summaries.elements > DETAIL_ELEMENTS:  # numbers gzip to about a quarter
+            break
+        found[str(key)] = one
+    return found

@@ -1,0 +1,38 @@
+import type { PlacedNode } from "../scene";
+import type { Measure } from "../scene/text";
+import type { Look } from "./grad/looks";
+import { isButton } from "./net";
+import { NodeShape } from "./nodes";
+
+interface Props {
+  nodes: PlacedNode[];
+  selected: number | null;
+  active: PlacedNode | undefined;
+  measure: Measure;
+  down: boolean;
+  look(key: number): Look;
+  describe(node: PlacedNode, words: string): string;
+}
+
+/** All boxes in view, each as it looks at this step. */
+export function Boxes({ nodes, selected, active, measure, down, look, describe }: Props) {
+  return (
+    <>
+      {nodes.map((node) => {
+        const { words, ...marks } = look(node.key);
+        return (
+          <NodeShape
+            key={node.id}
+            node={node}
+            selected={isButton(node) && node.key === selected}
+            active={node === active}
+            label={describe(node, words)}
+            measure={measure}
+            down={down}
+            {...marks}
+          />
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+/** How a node's box looks in the pass on view, at the step on view. */
+import type { GraphIndex } from "../graph_index";
+import { short } from "../numbers";
+import type { Position } from "../replay/position";
+import type { Run } from "../replay/run";
+import { levelOf, type Scale } from "./scale";
+
+export type Colour = "kind" | "grad";
+export type Bad = "first" | "also" | "";
+
+export interface Look {
+  /** "0" to "6" from faint to strong, "bad", "zero", "" plain. */
+  heat: string;
+  bad: Bad;
+  tag: string; // "NaN", "inf", "0", "" none
+  atWork: boolean;
+  idle: boolean; // it did not run in this pass
+  second: boolean;
+  words: string; // the same for hover and screen readers, lines
+}
+
+export interface Showing {
+  run: Run;
+  position: Position;
+  colour: Colour;
+  scale: Scale | null;
+}
+
+const PLAIN: Look = { heat: "", bad: "", tag: "", atWork: false, idle: false, second: false, words: "" };
+
+export const hatched = ({ bad, heat }: Pick<Look, "bad" | "heat">): boolean => bad === "first" || heat === "bad";
+
+export function lookOf(key: number, index: GraphIndex, showing: Showing | null): Look {
+  const second = index.isSecond(key);
+  const own = second ? ["second order: made by a backward pass"] : [];
+  if (!showing) return { ...PLAIN, second, words: own.join("\n") };
+  const { run, position } = showing;
+  if (run.steps > 0 && !run.ran(key))
+    return { ...PLAIN, second, idle: true, words: [...own, "did not run in this pass"].join("\n") };
+  const atWork = !position.ended && run.worker(position.at) === key;
+  const found = { ...sizeOf(key, showing), ...badOf(key, run, position) };
+  const words = [...own, found.words, atWork ? `at work in step ${position.at}` : ""];
+  return { ...PLAIN, ...found, second, atWork, words: words.filter(Boolean).join("\n") };
+}
+
+/** Marked whatever the colours stand for. */
+function badOf(key: number, run: Run, position: Position): Partial<Look> {
+  const { bad } = run.pass;
+  if (bad?.key === key && position.at > bad.step)
+    return { bad: "first", tag: bad.kind === "NaN" ? "NaN" : "inf", words: bad.text };
+  const norm = run.arrival(key) <= position.at ? run.norm(key) : null;
+  if (norm === null || Number.isFinite(norm)) return {};
+  const nan = Number.isNaN(norm);
+  return { bad: "also", tag: nan ? "NaN" : "inf", words: nan ? "its gradient holds NaN" : "its gradient is infinite" };
+}
+
+function sizeOf(key: number, { run, position, colour, scale }: Showing): Partial<Look> {
+  if (colour === "kind" || run.arrival(key) > position.at) return {};
+  const norm = run.norm(key);
+  if (norm === null) return {};
+  if (!Number.isFinite(norm)) return { heat: "bad" };
+  if (norm === 0) return { heat: "zero", tag: "0", words: "its gradient is zero" };
+  return { heat: scale ? String(levelOf(norm, scale)) : "", words: `gradient norm ${short(norm)}` };
+}

@@ -1,0 +1,48 @@
+/** How the camera follows what happens in a figure. */
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Placed } from "../scene";
+import { outputBox, pictureBox } from "./bounds";
+import type { Camera } from "./camera_store";
+import type { Net } from "./net";
+
+export function useFrame(frame: { current: HTMLDivElement | null }, camera: Camera): void {
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const measure = () => camera.resize({ width: element.clientWidth, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, [camera, frame]);
+}
+
+/** A refreshed graph keeps the camera where it is, a turned one is looked at anew. */
+export function useShow(camera: Camera, placed: Placed | null, frame: { current: HTMLDivElement | null }): void {
+  const shown = useRef<Placed["direction"] | null>(null);
+  useLayoutEffect(() => {
+    if (!placed || !frame.current) return;
+    const down = placed.direction === "down";
+    camera.show(pictureBox(placed), outputBox(placed), down, shown.current === placed.direction);
+    shown.current = placed.direction;
+  }, [camera, placed, frame]);
+}
+
+/** A new selection is brought into view once; after that the user may look elsewhere. */
+export function useReveal(camera: Camera, selected: number | null, net: Net | null): void {
+  const revealed = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (selected === revealed.current || !net) return;
+    revealed.current = selected;
+    const node = selected === null ? undefined : net.byKey.get(selected);
+    if (node) camera.reveal(node);
+  }, [selected, net, camera]);
+}
+
+/** The node at work is brought into view at whatever zoom the user has chosen. */
+export function useFollow(camera: Camera, worker: number | null, net: Net | null): void {
+  useLayoutEffect(() => {
+    const node = worker === null ? undefined : net?.byKey.get(worker);
+    if (node) camera.follow(node);
+  }, [worker, net, camera]);
+}
