@@ -48,6 +48,7 @@ class _Slot(NamedTuple):
     place: Place
     leaf: bool
     single: bool  # nothing else leads there
+    size: int  # in bytes
 
 
 class Recorder:
@@ -170,13 +171,13 @@ class Recorder:
         )
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1:
-            one.received[step] = tuple(None if g is None else _detached(g) for g in received)
+            one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
 
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
         if slot.leaf and slot.single and not one.create_graph:
             return weakref.ref(gradient)
         if slot.leaf or not slot.single or one.create_graph:
-            return _detached(gradient)
+            return _detached(gradient, slot.size)
         return gradient
 
     def failed(self, key: int, error: Exception) -> None:
@@ -291,7 +292,7 @@ class Recorder:
         """Note a gradient on its way through the user's tensor hooks."""
         one = self._running.get(_task_id())
         if one is not None:
-            one.ladders.setdefault(place, []).append(_detached(gradient))
+            one.ladders.setdefault(place, []).append(_detached(gradient, form_of(gradient).nbytes))
 
     def _copied(self, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
         # Under create_graph the gradient's own graph leads back to our hook: kept by reference it would never go.
@@ -307,7 +308,7 @@ class Recorder:
         if gradient is None:
             return (None,), -1
         if self._sizes[key] <= SMALL:
-            return (_detached(gradient),), -1
+            return (_detached(gradient, self._sizes[key]),), -1
         if self._keep == "all":
             return self._copied(gradients), -1
         if variable is not None and not none_before:  # it will be added to .grad, not become it
@@ -343,11 +344,14 @@ def made_by_passes(columns: Columns) -> list[int]:
     return [key for key, number in enumerate(columns.sequence) if any(first <= number < last for first, last in spans)]
 
 
-@unobserved()
-def _detached(gradient: torch.Tensor) -> torch.Tensor | Reduced:
-    """A copy if that is small, else the norm: something that holds nothing of torch's."""
-    size = form_of(gradient).nbytes
-    return gradient.detach().clone() if size <= SMALL else reduced(gradient)
+def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:
+    """A copy if that is small, else the norm: something that holds nothing of torch's. `size` is in bytes."""
+    if size > SMALL:
+        return reduced(gradient)
+    if type(gradient) is torch.Tensor and not torch._C._len_torch_dispatch_stack():  # by far the most
+        return gradient.detach().clone()
+    with unobserved():
+        return gradient.detach().clone()
 
 
 def _whole(item: Handed) -> Any:
@@ -376,9 +380,12 @@ def _slots(columns: Columns, leaves: Mapping[int, Any]) -> list[tuple[_Slot | No
         leading[place] = leading.get(place, 0) + 1
     for place in columns.outputs:  # the seed comes in there as well
         leading[place] = leading.get(place, 0) + 1
+    sizes = [form.nbytes for form in columns.forms]
     found: list[dict[int, _Slot]] = [{} for _ in range(len(columns))]
     for source, target, slot, output in zip(columns.source, columns.target, columns.input, columns.output, strict=True):
-        found[source][slot] = _Slot((target, output), target in leaves, leading[target, output] == 1)
+        forms = columns.multi.get(target, (columns.form[target],))
+        size = sizes[forms[output]] if output < len(forms) and forms[output] >= 0 else 0
+        found[source][slot] = _Slot((target, output), target in leaves, leading[target, output] == 1, size)
     return [tuple(slots.get(i) for i in range(max(slots, default=-1) + 1)) for slots in found]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
@@ -13,8 +13,11 @@ Names = Mapping[tuple[int, int], Sequence[str]]
 """(node, output number) -> names of that tensor."""
 
 
-def build(columns: Columns, names: Names, sources: Mapping[int, str], torch_version: str) -> nx.MultiDiGraph[int]:
-    """The graph as `backward_graph` returns it, built in bulk."""
+def build(
+    columns: Columns, names: Names, sources: Mapping[int, str], second: Collection[int], torch_version: str
+) -> nx.MultiDiGraph[int]:
+    """The graph as `backward_graph` returns it, built in bulk. `second`: nodes that a backward pass has made."""
+    made = frozenset(second)
     names_of: dict[int, list[str]] = {}
     for (key, _), found in sorted(names.items()):
         names_of.setdefault(key, []).extend(n for n in found if n not in names_of.get(key, ()))
@@ -23,7 +26,10 @@ def build(columns: Columns, names: Names, sources: Mapping[int, str], torch_vers
         cuts.setdefault(key, []).append(slot)
     with collector_paused():
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-        graph.add_nodes_from((key, _attributes(columns, key, names_of, cuts, sources)) for key in range(len(columns)))
+        graph.add_nodes_from(
+            (key, _attributes(columns, key, names_of, cuts, sources) | {"order": 2 if key in made else 1})
+            for key in range(len(columns))
+        )
         graph.add_edges_from(
             (source, target, {"input": slot, "output": output})
             for source, target, slot, output in zip(

@@ -442,7 +442,7 @@ class Inspection:
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The graph as plain data."""
-        return _graph.build(self.columns, self.names, self.sources, str(torch.__version__))
+        return _graph.build(self.columns, self.names, self.sources, self.second, str(torch.__version__))
 
     # --- passes --------------------------------------------------------------------------------------------------
 
@@ -844,7 +844,7 @@ def backward_graph(*outputs: Any, names: object = None) -> nx.MultiDiGraph[int]:
 
     - node: `op` ("MulBackward0"), `label` ("Mul"), `kind`, `name`, `names`, `shapes`, `dtypes` and `devices` (one for
       each output of the node), `saved` (names of saved variables), `cut` (inputs that need no gradient), `module`,
-      `source`, `sequence` (-1 for leaves)
+      `source`, `sequence` (-1 for leaves), `order` (2 for what a watched pass with create_graph=True has made)
     - edge: `input` (slot in `next_functions`), `output` (which output of the target)
     - graph: `outputs` (list of (node, output number, name)), `torch` (version)
 

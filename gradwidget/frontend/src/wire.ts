@@ -164,7 +164,13 @@ export interface Saved {
 }
 
 export interface Hook {
-  kind: "tensor hook" | "node pre-hook" | "node hook" | "post-accumulate hook" | "module hook" | "retain_grad";
+  kind:
+    | "tensor hook"
+    | "node pre-hook"
+    | "node hook"
+    | "post-accumulate hook"
+    | "module hook"
+    | "retain_grad";
   name: string; // "scale"
   where: string; // "cell 3, line 2", "train.py:41", "" unknown
 }

@@ -24,17 +24,23 @@ if (query.has("jp")) {
   document.body.style.background = query.get("jp") === "false" ? "#111" : "#fff";
 }
 const data = ${json(data)};
-for (const name of ["selected", "height", "direction"]) {
+for (const name of ["selected", "step", "height", "direction"]) {
   if (query.has(name)) data[name] = /^\\d+$/.test(query.get(name)) ? Number(query.get(name)) : query.get(name);
 }
 window.host = gradwidget.open(document.getElementById("here"), data);
+// ?click=SELECTOR presses a button once the figure stands; several, one after the other.
+const press = ([selector, ...rest]) => setTimeout(() => {
+  document.getElementById("here").firstElementChild.shadowRoot.querySelector(selector)?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  if (rest.length > 0) press(rest);
+}, 120);
+if (query.has("click")) press(query.getAll("click"));
 </script>
 </body></html>
 `;
 }
 
 const built = await esbuild.build(
-  options({ entryPoints: ["src/page.ts"], format: "iife", globalName: "gradwidget", write: false }),
+  options({ entryPoints: ["test/demo/page.ts"], format: "iife", globalName: "gradwidget", write: false }),
 );
 const bundle = built.outputFiles[0].text;
 await mkdir(folder, { recursive: true });

@@ -1,8 +1,8 @@
 import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
 import type { Detail, GraphPayload, LivePayload } from "../wire";
-import { type Bytes, decode, decodeVersioned } from "./decode";
 import { completeDetail, completeGraph, completeLive } from "./complete";
+import { type Bytes, decode, decodeVersioned } from "./decode";
 import { Rpc } from "./rpc";
 import { Throttle } from "./throttle";
 import { Topics } from "./topics";

@@ -6,7 +6,12 @@ export function BadBanner({ bad, onJump }: { bad: Bad; onJump(key: number): void
       <span>
         <strong class="gw-bad-word">{bad.kind}</strong> {bad.text}
       </span>
-      <button type="button" class="gw-small-button" data-gw-bad-jump={bad.key} onClick={() => onJump(bad.key)}>
+      <button
+        type="button"
+        class="gw-small-button"
+        data-gw-bad-jump={bad.key}
+        onClick={() => onJump(bad.key)}
+      >
         jump to it
       </button>
     </div>

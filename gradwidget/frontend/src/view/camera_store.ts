@@ -1,4 +1,14 @@
-import { type Box, between, type Eye, firstSight, fitted, following, revealing, type Size, zoomedAt } from "./camera";
+import {
+  type Box,
+  between,
+  type Eye,
+  firstSight,
+  fitted,
+  following,
+  revealing,
+  type Size,
+  zoomedAt,
+} from "./camera";
 
 const GLIDE_MS = 220;
 

@@ -86,7 +86,9 @@ export function Canvas({
   const nodes = useMemo(() => {
     const inView = range.far ? [] : tiles.nodes(boxOf(range));
     const busy = worker === null ? undefined : net.byKey.get(worker);
-    const kept = [active, chosen, busy].filter((node): node is PlacedNode => !!node && !inView.includes(node));
+    const kept = [active, chosen, busy].filter(
+      (node): node is PlacedNode => !!node && !inView.includes(node),
+    );
     return (
       <Boxes
         nodes={[...inView, ...new Set(kept)]}
@@ -125,10 +127,11 @@ export function Canvas({
       hover,
       ...placed.nodes.filter((n) => n.key === selected && isButton(n)).map((n) => n.id),
     ]);
-    return [...ids].flatMap((id) =>
+    const around = [...ids].flatMap((id) =>
       id === null ? [] : [...(net.incoming.get(id) ?? []), ...(net.outgoing.get(id) ?? [])],
     );
-  }, [hover, selected, placed, net]);
+    return around.filter((edge) => !handing.includes(edge));
+  }, [hover, selected, placed, net, handing]);
 
   const nodeOf = (event: MouseEvent): PlacedNode | null => {
     const id = (event.target as Element).closest("[data-gw-id]")?.getAttribute("data-gw-id");

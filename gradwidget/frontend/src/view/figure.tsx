@@ -64,8 +64,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const scale = useMemo(() => run && scaleOf(run), [run]);
   const painting = run ? colour : "kind";
   const look = useCallback(
-    (key: number): Look =>
-      lookOf(key, index, run && position && { run, position, colour: painting, scale }),
+    (key: number): Look => lookOf(key, index, run && position && { run, position, colour: painting, scale }),
     [index, run, position, painting, scale],
   );
 

@@ -19,8 +19,7 @@ export class GraphIndex {
   private readonly second: Set<number>;
 
   constructor(private readonly graph: GraphPayload) {
-    for (const [key, , [name]] of graph.names)
-      if (name && !this.names.has(key)) this.names.set(key, name);
+    for (const [key, , [name]] of graph.names) if (name && !this.names.has(key)) this.names.set(key, name);
     graph.source.forEach((source, i) => {
       const receiver = graph.target[i] ?? 0;
       const list = this.handings.get(source) ?? [];

@@ -18,7 +18,11 @@ export function useFrame(frame: { current: HTMLDivElement | null }, camera: Came
 }
 
 /** A refreshed graph keeps the camera where it is, a turned one is looked at anew. */
-export function useShow(camera: Camera, placed: Placed | null, frame: { current: HTMLDivElement | null }): void {
+export function useShow(
+  camera: Camera,
+  placed: Placed | null,
+  frame: { current: HTMLDivElement | null },
+): void {
   const shown = useRef<Placed["direction"] | null>(null);
   useLayoutEffect(() => {
     if (!placed || !frame.current) return;

@@ -4,8 +4,8 @@ import type { Measure } from "../scene/text";
 import { barPath } from "./curve";
 import { hatchPath } from "./grad/hatch";
 import { hatched, type Look } from "./grad/looks";
-import { memo } from "./memo";
 import { BAR, RADIUS } from "./measures";
+import { memo } from "./memo";
 import { shortened } from "./text";
 
 interface BoxProps {

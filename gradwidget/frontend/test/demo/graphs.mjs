@@ -28,9 +28,14 @@ export class Builder {
     this.notes = [];
   }
 
-  node(label, { name = "", form = "scalar f32", value = "", gradient = "", inputs = [], detail = {} } = {}) {
+  node(label, options = {}) {
+    const { inputs = [], ...rest } = options;
     const key = this.nodes.length;
-    this.nodes.push({ label, name, form, value, gradient, detail });
+    this.nodes.push({
+      ...{ label, name: "", form: "scalar f32", value: "", gradient: "", norm: null, second: false },
+      detail: {},
+      ...rest,
+    });
     inputs.forEach((input, slot) => {
       if (typeof input === "number") this.edges.push([key, input, slot]);
       else this.cuts.push([key, slot, ...input]);
@@ -80,6 +85,7 @@ export class Builder {
       names: nodes.flatMap((node, key) => (node.name ? [[key, 0, [node.name]]] : [])),
       outputs: [[0, 0, nodes[0].name]],
       values: nodes.flatMap((node, key) => (node.value ? [[key, 0, node.value]] : [])),
+      second: nodes.flatMap((node, key) => (node.second ? [key] : [])),
       notes: this.notes,
     };
     graph.forms = this.forms.map((text) => ({ shape: [], dtype: "float32", device: "cpu", text }));
@@ -88,7 +94,8 @@ export class Builder {
       watching,
       status: "",
       freed: passes > 0,
-      passes: Array.from({ length: passes }, (_, i) => passOf(i + 1, nodes)),
+      passes: Array.from({ length: passes }, (_, i) => passOf(i + 1, nodes, edges)),
+      probe: { possible: passes === 0, note: "" },
       dropped: 0,
     };
     const known = details ? nodes.map((node, key) => [String(key), detailOf(key, node, graph, passes)]) : [];
@@ -103,18 +110,57 @@ export class Builder {
   }
 }
 
-function passOf(number, nodes) {
+/** Every consumer before its producers, as the engine runs them. */
+function engineOrder(count, edges) {
+  const waiting = Array.from({ length: count }, () => 0);
+  for (const [, target] of edges) waiting[target] += 1;
+  const order = waiting.flatMap((uses, key) => (uses === 0 ? [key] : []));
+  for (const key of order)
+    for (const [source, target] of edges)
+      if (source === key) {
+        waiting[target] -= 1;
+        if (waiting[target] === 0) order.push(target);
+      }
+  return order;
+}
+
+const SIZE = /^(\d+)×(\d+)/;
+
+function normOf(node, key) {
+  if (node.norm !== null) return node.norm;
+  if (SIZE.test(node.form)) return 10 ** (wave(key) * 3 - 1);
+  const numbers = node.gradient.match(/-?[\d.]+(e-?\d+)?|nan|inf/g);
+  if (!numbers) return null;
+  if (numbers.includes("nan") || numbers.includes("inf")) return numbers.includes("nan") ? "nan" : "inf";
+  return Math.hypot(...numbers.map(Number));
+}
+
+export function passOf(number, nodes, edges) {
   const keys = nodes.map((_, key) => key);
+  const uses = keys.map((key) => edges.filter(([, target]) => target === key).length);
+  const order = engineOrder(nodes.length, edges);
+  const handed = order.flatMap((key, step) =>
+    edges.flatMap(([source, target, slot]) =>
+      source === key && uses[target] === 1 ? [[step, slot, target]] : [],
+    ),
+  );
   return {
     number,
     label: `backward from ${nodes[0].name || "output"}`,
+    kind: "backward",
+    inside: 0,
     state: "complete",
     note: "",
-    order: keys,
+    order,
     key: keys,
     output: keys.map(() => 0),
     text: nodes.map((node) => node.gradient),
-    norm: keys.map(() => null),
+    norm: nodes.map(normOf),
+    handed_step: handed.map(([step]) => step),
+    handed_input: handed.map(([, slot]) => slot),
+    handed_text: handed.map(([, , target]) => nodes[target].gradient),
+    handed_norm: handed.map(([, , target]) => normOf(nodes[target], target)),
+    bad: null,
   };
 }
 
@@ -222,6 +268,12 @@ function detailOf(key, node, graph, passes) {
       note: "",
     })),
     captures_note: gradient ? "" : "No backward pass yet: call backward().",
+    hooks: [],
+    hook_steps: [],
+    hooks_note: "",
+    function: null,
+    history: [],
+    history_start: 1,
     saved: [],
     saved_note: leaf ? "" : "This operation saves nothing for backward",
     inputs: inputs.map(([, other, text]) => [other, text]),

@@ -1,4 +1,5 @@
 import { Builder, matrix, scalar } from "./graphs.mjs";
+import { story } from "./story.mjs";
 
 const saved = (name, tensor, more = {}) => ({
   name,
@@ -7,6 +8,7 @@ const saved = (name, tensor, more = {}) => ({
   tensor,
   text: "",
   note: "",
+  unpack: false,
   ...more,
 });
 
@@ -79,7 +81,8 @@ export function mlp(options) {
 export function nan(options) {
   const g = new Builder("loss = Sum");
   const x = g.leaf("x", { value: "[0, 1, 2]", gradient: "[nan, 0, 0.25]", form: "3 f32" });
-  const w = g.leaf("w", { form: "12×16 f32", gradient: "nan" });
+  const w = g.leaf("w", { form: "12×16 f32", gradient: "nan", norm: "nan" });
+  const bias = g.leaf("bias", { value: "[0, 0, 0]", gradient: "[0, 0, 0]", form: "3 f32" });
   const log = g.node("Log", {
     value: "[-inf, 0, 0.6931]",
     gradient: "[0, 0, 1]",
@@ -92,9 +95,19 @@ export function nan(options) {
     form: "3 f32",
     inputs: [log, w],
   });
-  g.node("Sum", { name: "loss", value: "nan", gradient: "1", inputs: [mul] });
+  const add = g.node("Add", { gradient: "[1, 1, 1]", form: "3 f32", inputs: [mul, bias] });
+  g.node("Sum", { name: "loss", value: "nan", gradient: "1", inputs: [add] });
   g.notes.push("loss2 needs no gradient and was left out");
-  return g.finish(options);
+  const data = g.finish(options);
+  const key = data.graph.op.indexOf(data.graph.labels.indexOf("Log"));
+  for (const pass of data.live.passes)
+    pass.bad = {
+      key,
+      step: pass.order.indexOf(key),
+      kind: "NaN",
+      text: "First NaN: Log handed it on, while what it received was finite.",
+    };
+  return data;
 }
 
 export function hostile(options) {
@@ -186,6 +199,7 @@ export function kinds(options) {
 }
 
 export const SAMPLES = {
+  story: (options) => story(options),
   abc: (options) => abc(options),
   mlp: (options) => mlp(options),
   kinds: (options) => kinds(options),

@@ -33,6 +33,7 @@ export function payload(
     names: [],
     outputs,
     values: [],
+    second: [],
     notes: [],
   };
   sketches.forEach(

@@ -28,7 +28,8 @@ export interface Showing {
 
 const PLAIN: Look = { heat: "", bad: "", tag: "", atWork: false, idle: false, second: false, words: "" };
 
-export const hatched = ({ bad, heat }: Pick<Look, "bad" | "heat">): boolean => bad === "first" || heat === "bad";
+export const hatched = ({ bad, heat }: Pick<Look, "bad" | "heat">): boolean =>
+  bad === "first" || heat === "bad";
 
 export function lookOf(key: number, index: GraphIndex, showing: Showing | null): Look {
   const second = index.isSecond(key);
@@ -51,7 +52,11 @@ function badOf(key: number, run: Run, position: Position): Partial<Look> {
   const norm = run.arrival(key) <= position.at ? run.norm(key) : null;
   if (norm === null || Number.isFinite(norm)) return {};
   const nan = Number.isNaN(norm);
-  return { bad: "also", tag: nan ? "NaN" : "inf", words: nan ? "its gradient holds NaN" : "its gradient is infinite" };
+  return {
+    bad: "also",
+    tag: nan ? "NaN" : "inf",
+    words: nan ? "its gradient holds NaN" : "its gradient is infinite",
+  };
 }
 
 function sizeOf(key: number, { run, position, colour, scale }: Showing): Partial<Look> {

@@ -14,7 +14,9 @@ export interface Chart {
 
 export function chartOf(history: (Num | null)[], width: number, height: number): Chart {
   const norms = history.map((norm) => (norm === null ? null : real(norm)));
-  const drawn = norms.map((norm) => (norm !== null && norm > 0 && Number.isFinite(norm) ? Math.log10(norm) : null));
+  const drawn = norms.map((norm) =>
+    norm !== null && norm > 0 && Number.isFinite(norm) ? Math.log10(norm) : null,
+  );
   const known = drawn.filter((log) => log !== null);
   const low = known.length > 0 ? Math.floor(known.reduce((a, b) => Math.min(a, b))) : 0;
   const high = known.length > 0 ? Math.ceil(known.reduce((a, b) => Math.max(a, b))) : 1;

@@ -14,7 +14,10 @@ export function History({ history, start }: { history: (Num | null)[]; start: nu
   const end = start + history.length - 1;
   const last = history[history.length - 1] ?? null;
   return (
-    <Section title="gradient norm over iterations" aside={last === null ? "last: none" : `last ${short(last)}`}>
+    <Section
+      title="gradient norm over iterations"
+      aside={last === null ? "last: none" : `last ${short(last)}`}
+    >
       <figure class="gw-history" data-gw-history={history.length}>
         <span class="gw-axis" aria-hidden="true">
           <span>{power(chart.high)}</span>

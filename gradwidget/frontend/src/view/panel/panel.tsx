@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../../host";
 import type { Detail, GraphPayload, Pass } from "../../wire";
-import { clipped } from "../numbers";
 import type { GraphIndex } from "../graph_index";
+import { clipped } from "../numbers";
 import type { Answer } from "../state";
 import { Captures } from "./captures";
 import { FunctionFacts } from "./function";
@@ -45,7 +45,11 @@ export function Panel({ graph, index, answer, onUnpack, selected, pass, latest, 
       data-gw-panel-state={detail ? "ready" : trouble ? "failed" : "loading"}
     >
       <div class="gw-panel-body" key={selected}>
-        {detail ? <Heading detail={detail} second={index.isSecond(selected)} /> : <BriefHeading graph={graph} selected={selected} />}
+        {detail ? (
+          <Heading detail={detail} second={index.isSecond(selected)} />
+        ) : (
+          <BriefHeading graph={graph} selected={selected} />
+        )}
         {detail && (
           <Body detail={detail} pass={latest ? null : pass} onUnpack={onUnpack} onSelect={onSelect} />
         )}

@@ -73,4 +73,5 @@ export class Run {
 }
 
 /** Math.hypot calls NaN beside infinity infinite; whoever looks for NaN must not miss it. */
-const nanFirst = (norm: number, _: number, all: number[]): number => (all.some(Number.isNaN) ? Number.NaN : norm);
+const nanFirst = (norm: number, _: number, all: number[]): number =>
+  all.some(Number.isNaN) ? Number.NaN : norm;

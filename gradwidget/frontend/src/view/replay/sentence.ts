@@ -4,10 +4,7 @@ import { plural, short } from "../numbers";
 import type { Position } from "./position";
 import type { Quantity, Run } from "./run";
 
-export type Part =
-  | { text: string }
-  | { number: string }
-  | { key: number; label: string; name: string };
+export type Part = { text: string } | { number: string } | { key: number; label: string; name: string };
 
 /** Receivers told one by one; the picture shows the others. */
 const TOLD = 4;
@@ -51,7 +48,9 @@ function handedOn(run: Run, k: number, worker: number, index: GraphIndex): Part[
     return run.pass.kind === "backward" && run.arrivals(worker).length > 0
       ? [{ text: " and adds it to .grad" }]
       : [];
-  const all = index.receivers(worker).filter(({ input, receiver }) => run.handedOn(k, input) || run.ran(receiver));
+  const all = index
+    .receivers(worker)
+    .filter(({ input, receiver }) => run.handedOn(k, input) || run.ran(receiver));
   if (all.length === 0) return [];
   const told = all.slice(0, TOLD).map((one) => handing(run.handedOn(k, one.input), one, index));
   if (all.length > TOLD) told.push([{ text: plural(all.length - TOLD, "other") }]);

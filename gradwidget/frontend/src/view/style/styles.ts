@@ -1,7 +1,11 @@
 import canvas from "./canvas.css";
 import frame from "./frame.css";
+import looks from "./looks.css";
+import notices from "./notices.css";
 import palette from "./palette.css";
 import panel from "./panel.css";
+import player from "./player.css";
+import story from "./story.css";
 import tensor from "./tensor.css";
 
-export const styles = [palette, frame, canvas, panel, tensor].join("\n");
+export const styles = [palette, frame, notices, canvas, looks, player, panel, tensor, story].join("\n");

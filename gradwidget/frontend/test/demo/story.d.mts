@@ -1,0 +1,2 @@
+import type { Detail } from "../../src/wire";
+export function unpacked(detail: Detail): Detail;
