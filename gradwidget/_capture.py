@@ -24,7 +24,7 @@ from gradwidget._walk import Columns, Form, Node, is_leaf
 DURING = 256 << 20
 """Bytes of gradients that are kept by reference while passes run."""
 AFTER = 64 << 20
-"""Bytes of gradients that stay whole afterwards, the newest pass first."""
+"""Bytes of gradients that stay whole afterwards, of all recorders together: the newest ones stay."""
 SMALL = 1 << 16
 """Bytes up to which a gradient is copied where holding it would change what torch does."""
 PASSES = 200
@@ -40,6 +40,9 @@ _next_sequence: Callable[[], int] = vars(torch.autograd)["_get_sequence_nr"]
 
 _made: list[tuple[int, int, int]] = []
 """(thread, first, last) sequence numbers of the nodes that passes with create_graph=True have made."""
+
+
+_recorders: list[weakref.ref[Recorder]] = []  # oldest first: ipywidgets keeps the widget of every cell that was run
 
 
 class _Slot(NamedTuple):
@@ -77,6 +80,7 @@ class Recorder:
         self._changed = changed
         self._running: dict[int, BackwardPass] = {}
         self._used = 0
+        self._kept = 0
         self._fitted = True
         self._sizes = columns.nbytes()
         self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
@@ -97,6 +101,8 @@ class Recorder:
             ]
         self._finalizer = weakref.finalize(self, _remove, self._handles, self._observed)
         self._finalizer.atexit = False
+        _recorders[:] = [reference for reference in _recorders if reference() is not None]
+        _recorders.append(me)
 
     @property
     def watching(self) -> bool:
@@ -132,11 +138,23 @@ class Recorder:
         if self._keep == "all" or self._fitted:
             return
         self._fitted = not self._running
-        left = AFTER if self._keep == "auto" else 0
+        self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
+        self._used = 0
+        others = [
+            other for other in (reference() for reference in _recorders) if other is not None and other is not self
+        ]
+        for other in others:
+            if self._kept + sum(one._kept for one in others) <= AFTER:
+                break
+            if other._keep != "all":
+                other._kept = other._keep_only(0)
+
+    def _keep_only(self, budget: int) -> int:
+        kept = 0
         for one in reversed(self.passes):
             if one.state != "running":
-                left -= one.keep_only(max(left, 0))
-        self._used = 0
+                kept += one.keep_only(max(budget - kept, 0))
+        return kept
 
     def take(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
         """Keep what arrived at a node."""
