@@ -37,12 +37,30 @@ def first_bad(inspection: Inspection, one: BackwardPass) -> Bad | None:
         if arrived[step]:  # no step is known to have handed it on: look for one that could have
             consumers = {inspection.columns.source[edge] for edge in inspection.edges.consumers[key]}
             makers = consumers & one.steps.keys()
+            if all(_known(inspection, handed.get(one.steps[maker], ()), maker, key) for maker in makers):
+                return Bad(key, step, arrived[step], _arose(inspection, one, key, arrived[step], bool(makers)))
             if len(makers) == 1:
                 maker = makers.pop()
                 return _made(inspection, maker, one.steps[maker], arrived[step])
             where = f"it arrived at {inspection.label_of(key)}, handed on by one of its {len(makers)} consumers"
             return Bad(key, step, arrived[step], f"First {arrived[step]}: {where}.")
     return None
+
+
+def _known(inspection: Inspection, row: Sequence[Any], maker: int, key: int) -> bool:
+    """Whether all that one step handed to a node is known: then it was finite, or the search had ended there."""
+    edges = [edge for edge in inspection.edges.inputs[maker] if inspection.columns.target[edge] == key]
+    slots = [inspection.columns.input[edge] for edge in edges]
+    return all(slot < len(row) and row[slot] is not None for slot in slots)
+
+
+def _arose(inspection: Inspection, one: BackwardPass, key: int, kind: str, fed: bool) -> str:
+    label = inspection.label_of(key)
+    if not fed:
+        return f"First {kind}: the gradient given for {label}, or a hook on it."
+    if any(place[0] == key for place in one.ladders):
+        return f"First {kind}: a hook on {label} made it; what arrived there was finite."
+    return f"First {kind}: at {label}, of finite numbers: their sum, a gradient given to backward(), or a hook on it."
 
 
 def _made(inspection: Inspection, key: int, step: int, kind: str) -> Bad:

@@ -38,8 +38,8 @@ _task_id: Callable[[], int] = torch._C._current_graph_task_id
 
 _next_sequence: Callable[[], int] = vars(torch.autograd)["_get_sequence_nr"]
 
-_made: list[tuple[int, int, int]] = []
-"""(thread, first, last) sequence numbers of the nodes that passes with create_graph=True have made."""
+_made = threading.local()
+"""`spans`: (first, last) sequence numbers of the nodes that passes with create_graph=True have made in this thread."""
 
 
 _recorders: list[weakref.ref[Recorder]] = []  # oldest first: ipywidgets keeps the widget of every cell that was run
@@ -72,6 +72,7 @@ class Recorder:
     ) -> None:
         self.passes = passes
         self.dropped = 0
+        self.foreign: set[int] = set()  # leaves to whose .grad passes through other graphs have added
         self._keep = keep
         self._tensors = tensors
         self._label = functools.cache(label)
@@ -84,6 +85,8 @@ class Recorder:
         self._fitted = True
         self._sizes = columns.nbytes()
         self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
+        # A leaf's node is the same in all graphs that use the leaf.
+        self._shared = self._leaves.keys() - {key for key, _ in columns.outputs}
         self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
         self._prehooks: dict[int, Callable[[], Any]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
@@ -125,12 +128,13 @@ class Recorder:
 
     def _fail(self, task: int) -> None:
         one = self._running.pop(task)
+        self._note_foreign(one)
         one.state = "failed"
         one.note = "backward() raised before it had finished; what came after is missing."
         one.handed = {step: _without_references(row) for step, row in one.handed.items()}
         for step, row in enumerate(one.arrived):
             if row and isinstance(row[0], Pending):
-                one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
+                one.arrived[step] = (self._read_leaf(one, one.order[step], row[0]),)
         self._stop_observing()
 
     def _fit(self) -> None:
@@ -162,6 +166,8 @@ class Recorder:
         one = self._running.get(task)
         if one is None:
             one = self._begin(task, key)
+        if not one.number and key not in self._shared:
+            self._adopt(one, key)
         if one.create_graph:
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
@@ -188,7 +194,7 @@ class Recorder:
             for gradient, slot in zip(handed, self._slots[key], strict=False)
         )
         hooks = self._prehooks[key]()
-        if hooks is not None and len(hooks) > 1:
+        if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
 
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
@@ -210,20 +216,29 @@ class Recorder:
         one = self._running.pop(task, None)
         if one is None:
             return
+        if not one.number:
+            self._note_foreign(one)
+            self._stop_observing()
+            return
         for step, row in enumerate(one.arrived):
             if row and isinstance(row[0], Pending):
-                one.arrived[step] = (self._read_leaf(one.order[step], row[0]),)
+                one.arrived[step] = (self._read_leaf(one, one.order[step], row[0]),)
         self._sort_handed(one)
         if one.returned and not any(key in self._leaves for key in one.order):
             one.kind = "grad"
             names = [self._name(place) or self._label(place[0]) for place in one.returned]
             one.label = f"grad of {self._label(one.order[0])} w.r.t. {', '.join(names[:3])}{', ...' * (len(names) > 3)}"
         if one.create_graph:
-            _made.append((one.thread, one.second_from, _next_sequence()))
-            del _made[:-1000]
+            spans = vars(_made).setdefault("spans", [])
+            spans.append((one.second_from, _next_sequence()))
+            del spans[:-1000]
         one.state = "complete"
         self._stop_observing()
         self._changed(one)
+
+    def _note_foreign(self, one: BackwardPass) -> None:
+        if not one.number:
+            self.foreign.update(one.order)
 
     def _sort_handed(self, one: BackwardPass) -> None:
         """What went to a node that ran is what arrived there; what went to one that did not, the user got."""
@@ -251,29 +266,39 @@ class Recorder:
 
     def open_pass(self, label: str = "", state: str = "complete") -> BackwardPass:
         """Add an empty pass."""
-        number = self.passes[-1].number + 1 if self.passes else 1
-        one = BackwardPass(number, label, state=state, resolve=self._resolve, thread=threading.get_ident())
+        one = BackwardPass(0, label, state=state, resolve=self._resolve, thread=threading.get_ident())
+        self._list(one)
+        return one
+
+    def _list(self, one: BackwardPass) -> None:
+        one.number = self.passes[-1].number + 1 if self.passes else 1
         self.passes.append(one)
         if len(self.passes) > PASSES:
             self.dropped += len(self.passes) - PASSES
             del self.passes[:-PASSES]
-        return one
+
+    def _adopt(self, one: BackwardPass, key: int) -> None:
+        """A pass is one of this graph once it meets something that only this graph has."""
+        one.label = f"backward from {self._label(key)}"
+        self._list(one)
+        self._changed(one)
 
     def _begin(self, task: int, key: int) -> BackwardPass:
-        one = self.open_pass(f"backward from {self._label(key)}", "running")
+        one = BackwardPass(0, state="running", resolve=self._resolve, thread=threading.get_ident())
         one.create_graph = torch.is_grad_enabled()
         one.second_from = _next_sequence()
         one.depth = _depth()
         self._place_among_running(one)
         engine: Any = torch.autograd.Variable._execution_engine
         engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
+        for other in self._running.values():
+            other.mixed = one.mixed = True
         self._running[task] = one
         self._fitted = False
         if self._used > DURING // 2:
             self._fit()
-        if self._observes:
+        if self._observes and key not in self._shared:
             self._observe()
-        self._changed(one)
         return one
 
     def _place_among_running(self, one: BackwardPass) -> None:
@@ -295,22 +320,23 @@ class Recorder:
                 continue
             items = list(hooks.items())
             hooks.clear()
-            note = functools.partial(_passed, weakref.ref(self), place)
-            hooks[_userhooks.OURS, 0] = note
+            note = functools.partial(functools.partial, _passed, weakref.ref(self), place)
+            hooks[_userhooks.OURS, 0] = note("")
             for i, (key, hook) in enumerate(items):
                 hooks[key] = hook
-                hooks[_userhooks.OURS, i + 1] = note
+                hooks[_userhooks.OURS, i + 1] = note(_userhooks.name_of(hook))
             self._observed.append(hooks)
 
     def _stop_observing(self) -> None:
         if not self._running:
             _stop(self._observed)
 
-    def passed(self, place: Place, gradient: torch.Tensor) -> None:
+    def passed(self, place: Place, name: str, gradient: torch.Tensor) -> None:
         """Note a gradient on its way through the user's tensor hooks."""
         one = self._running.get(_task_id())
         if one is not None:
             one.ladders.setdefault(place, []).append(_detached(gradient, form_of(gradient).nbytes))
+            one.ladder_names.setdefault(place, []).append(name)
 
     def _copied(self, gradients: tuple[torch.Tensor | None, ...]) -> tuple[Item, ...]:
         # Under create_graph the gradient's own graph leads back to our hook: kept by reference it would never go.
@@ -337,7 +363,7 @@ class Recorder:
         return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient)),), -1
 
     @unobserved()
-    def _read_leaf(self, key: int, pending: Pending) -> Item:
+    def _read_leaf(self, one: BackwardPass, key: int, pending: Pending) -> Item:
         variable = self._leaves[key]()
         grad = None if variable is None else variable.grad
         if grad is None:
@@ -345,7 +371,7 @@ class Recorder:
         # Taken over as it was, or copied because of its strides; anything else has been added by another pass since.
         version = version_of(grad)
         exact = version == pending.version if grad.data_ptr() == pending.memory else version <= 1
-        if not exact:
+        if not exact or (one.mixed and any(p is not one and p.mixed and key in p.steps for p in self.passes)):
             return Reduced(
                 pending.form, None, "Another backward pass has added to .grad meanwhile; keep='all' keeps both."
             )
@@ -357,8 +383,8 @@ class Recorder:
 
 def made_by_passes(columns: Columns) -> list[int]:
     """Nodes of a graph that a backward pass with create_graph=True has made, as far as one was watched."""
-    thread = threading.get_ident()
-    spans = [(first, last) for one, first, last in _made if one == thread]
+    low, high = min(columns.sequence), max(columns.sequence)
+    spans = [(first, last) for first, last in vars(_made).get("spans", ()) if low < last and first <= high]
     return [key for key, number in enumerate(columns.sequence) if any(first <= number < last for first, last in spans)]
 
 
@@ -439,13 +465,13 @@ def _left(recorder: weakref.ref[Recorder], key: int, handed: tuple[Any, ...], re
         return
 
 
-def _passed(recorder: weakref.ref[Recorder], place: Place, gradient: torch.Tensor) -> None:
+def _passed(recorder: weakref.ref[Recorder], place: Place, name: str, gradient: torch.Tensor) -> None:
     me = recorder()
     if me is None:
         return
     try:
         with torch._C.DisableTorchFunction():
-            me.passed(place, gradient)
+            me.passed(place, name, gradient)
     except Exception:  # what this hook did stays unknown
         return
 

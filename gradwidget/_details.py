@@ -198,8 +198,12 @@ def _saved(inspection: Inspection, key: int, found: Json, summaries: Summaries) 
 def _saved_text(one: Saved) -> str:
     if one.state == "scalar":
         value = one.value
-        return format_number(value) if isinstance(value, (bool, int, float, complex)) else str(value)[:2_000]
+        return format_number(value) if isinstance(value, (bool, int, float, complex)) else _cut(str(value))
     return "None" if one.state == "none" else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:100]}… ({len(text):,} characters)"
 
 
 def _neighbours(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:

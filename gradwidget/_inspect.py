@@ -24,7 +24,7 @@ from gradwidget._ipython import place_of
 from gradwidget._outputs import Output, edge_of, resolve
 from gradwidget._passes import BackwardPass, Gradient, Place, norms, opened
 from gradwidget._saved import Saved
-from gradwidget._summary import copy_of, unobserved
+from gradwidget._summary import copy_of, format_number, unobserved
 from gradwidget._userhooks import HookEffect, UserHook, after_accumulation, chain, of_node, of_tensor
 from gradwidget._walk import Edges, Node, is_leaf, walk
 
@@ -296,7 +296,9 @@ class Inspection:
         """Name the constants that enter, where a saved variable tells which tensor one is."""
         for key, saved in self._saved.items():
             cut = self.edges.cuts[key]
+            scalars = [s.value for s in saved.values() if s.name in _ARGUMENTS and _is_number(s)]
             constants = [s.same_as for s in saved.values() if s.same_as in self.constants and s.name in _ARGUMENTS]
+            constants += [format_number(value.item()) for value in scalars]
             if len(cut) == 1 and len(constants) == 1:
                 self._cut_labels[key, cut[0]] = constants[0]
 
@@ -387,6 +389,9 @@ class Inspection:
                 parts = [n for n in last if n.startswith(f"{reading.name}[")] if reading.state == "freed" else []
                 for name in parts or [reading.name]:
                     before = last.get(name)
+                    if reading.state == "freed" and before is not None and before.state == "none":
+                        found[name] = (before, None)
+                        continue
                     same_as = before.same_as if before is not None else ""
                     if reading.tensor is not None and not same_as:
                         same_as = self._identify(reading.tensor)
@@ -494,15 +499,14 @@ class Inspection:
 
     def _effects(self, one: BackwardPass, key: int, output: int) -> tuple[HookEffect, ...]:
         ladder = one.ladders.get((key, output), [])
-        names = [hook.name for hook in self._tensor_hooks((key, output)) if hook.kind == "tensor hook"]
+        names = one.ladder_names.get((key, output), [])
         step = one.steps.get(key)
         received = one.received.get(step) if step is not None else None
         if not ladder and not received:
             return ()
         points: list[tuple[str, Gradient]] = []
         for i, item in enumerate(ladder):
-            named = f"after {names[i - 1]}" if len(names) == len(ladder) - 1 else f"after hook {i}"
-            points.append(("arrived" if i == 0 else named, opened(item)))
+            points.append((f"after {names[i]}" if i else "arrived", opened(item)))
         arrived = one.at(key)
         if received and output < len(received):
             points.append(("before the node's pre-hooks", arrived[output]))
@@ -532,8 +536,13 @@ class Inspection:
         seen = last is not None and any(place[0] == key for place in last.ladders)
         if any(h.kind == "tensor hook" for h in hooks) and last is not None and not seen:
             return "What each hook did in this pass was not observed: it began here, or the graph is too large."
-        if sum(h.kind == "node pre-hook" for h in hooks) > 1:
-            return "Of several node pre-hooks only the joint effect can be observed."
+        before = sum(h.kind == "node pre-hook" for h in hooks)
+        if before and last is not None and key in last.steps and last.steps[key] not in last.received:
+            return "What the node's pre-hooks did was not observed: they are older than the widget, or not run yet."
+        if before > 1:
+            return (
+                "Of several node pre-hooks only the joint effect of those that are newer than the widget is observed."
+            )
         if any(h.kind in ("node hook", "module hook", "post-accumulate hook") for h in hooks):
             return "Hooks that run after the node act on what it handed on, or on .grad: see there."
         return ""
@@ -563,6 +572,8 @@ class Inspection:
             last = parts[-1]
             if last.shape == grad.shape and torch.allclose(last, grad, equal_nan=True):
                 return ""
+        if self._recorder is not None and key in self._recorder.foreign:
+            return ".grad is not the sum of these passes: a backward() through another graph has added to it."
         return ".grad is not the sum of what the passes brought: something has changed it since."
 
     @unobserved()
@@ -659,7 +670,7 @@ class Inspection:
         try:
             gradients = torch.autograd.grad(
                 self._probe_roots(nodes),
-                [node.variable for _, node in leaves],
+                [torch.autograd.graph.GradientEdge(node, 0) for _, node in leaves],
                 self._seeds(),
                 retain_graph=True,
                 allow_unused=True,
@@ -753,6 +764,12 @@ _held = _Held()
 _ARGUMENTS = frozenset({"self", "other", "mat1", "mat2", "input", "tensor1", "tensor2", "weight", "exponent", "vec"})
 
 _INDEX = re.compile(r"\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
+
+
+def _is_number(saved: Saved) -> bool:
+    """Whether a saved variable is a Python number that was an argument (torch wraps it into a tensor)."""
+    value = saved.value
+    return isinstance(value, torch.Tensor) and value.dim() == 0 and value.device.type == "cpu" and not saved.same_as
 
 
 def _loosely(name: str) -> str:

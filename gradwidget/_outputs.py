@@ -48,7 +48,9 @@ def resolve(values: tuple[Any, ...]) -> Outputs:
     for path, value in _flatten(values):
         found_any = True
         try:
-            roots.append(_root(value, path))
+            root = _root(value, path)
+            if (root.node, root.number) not in [(known.node, known.number) for known in roots]:
+                roots.append(root)
         except NoGraphError as error:
             refused.append(f"{path or 'The output'} {error.cause}")
             reason = error

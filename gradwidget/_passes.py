@@ -87,6 +87,8 @@ class BackwardPass:
     received: dict[int, tuple[Item, ...]] = field(default_factory=dict)  # step -> after the user's node pre-hooks
     returned: dict[Place, Item] = field(default_factory=dict)  # what autograd.grad() gave to the user
     ladders: dict[Place, list[Item]] = field(default_factory=dict)  # before the first tensor hook, after each
+    ladder_names: dict[Place, list[str]] = field(default_factory=dict)  # "", then of each hook
+    mixed: bool = False  # another pass ran at the same time, or inside
     fresh: set[int] = field(default_factory=set)  # leaves whose `.grad` was None before
     resolve: Callable[[int | str], tuple[int, int | None]] = field(default=lambda key: (int(key), None))
     create_graph: bool = False

@@ -101,7 +101,7 @@ def format_number(x: Number) -> str:
     if isinstance(x, (bool, int)):
         return str(x)
     if isinstance(x, complex):
-        return f"{format_number(x.real)}{'' if math.copysign(1, x.imag) < 0 else '+'}{format_number(x.imag)}i"
+        return f"{format_number(x.real)}{'' if math.copysign(1, x.imag) < 0 else '+'}{format_number(x.imag)}j"
     return f"{x:.4g}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 
 from gradwidget._ipython import place_of
 from gradwidget._passes import Gradient
-from gradwidget._summary import format_number, unobserved
+from gradwidget._summary import format_number, readable, unobserved
 from gradwidget._walk import Node
 
 OURS = "gradwidget"
@@ -80,6 +80,11 @@ def of_node(node: Node) -> tuple[list[UserHook], list[UserHook]]:
     return before, after
 
 
+def name_of(hook: Any) -> str:
+    """What a hook is called."""
+    return _described("", hook).name
+
+
 def ours(key: Any) -> bool:
     """Whether a key among a tensor's hooks is one of our observers."""
     return type(key) is tuple and bool(key) and key[0] == OURS
@@ -87,6 +92,13 @@ def ours(key: Any) -> bool:
 
 def _is_ours(hook: Any) -> bool:
     return type(hook) is functools.partial and getattr(hook.func, "__module__", "") == "gradwidget._capture"
+
+
+def after(hooks: Mapping[Any, Any], recorder: object) -> bool:
+    """Whether a hook of the user's stands behind the one of this recorder among a node's pre-hooks."""
+    found = list(hooks.values())
+    mine = [i for i, hook in enumerate(found) if _is_ours(hook) and hook.args[0]() is recorder]
+    return bool(mine) and not all(_is_ours(hook) for hook in found[mine[0] :])
 
 
 def _registered(register: Callable[[Any], Any]) -> list[Any]:
@@ -148,6 +160,9 @@ def change_between(before: Gradient, after: Gradient) -> str:
     """Of two gradients: "unchanged", "×100", "set to zero", "changed"; "" where they can't be compared."""
     if not (isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor)):
         return ""
+    before, after = readable(before)[0], readable(after)[0]
+    if before is None or after is None:
+        return ""
     if before.shape != after.shape:
         return "changed"
     same = (before == after) | (before.isnan() & after.isnan())
@@ -156,9 +171,11 @@ def change_between(before: Gradient, after: Gradient) -> str:
     if not bool(after.any()):
         return "set to zero"
     where = before != 0
-    ratios: torch.Tensor = after[where] / before[where] if not before.is_complex() else before.new_empty(0)
+    ratios: torch.Tensor = after[where].double() / before[where] if not before.is_complex() else before.new_empty(0)
     if ratios.numel() and not bool(after[~where].any()):
         low, high = float(ratios.min()), float(ratios.max())
-        if abs(high - low) <= 1e-5 * abs(high):
-            return f"×{format_number(high)}"
+        eps = max(torch.finfo(after.dtype).eps, 2e-6) if after.is_floating_point() else 0.0
+        factor = format_number(float(f"{float(ratios.median()):.{2 if eps > 2e-3 else 3 if eps > 1e-5 else 4}g}"))
+        if abs(high - low) <= 5 * eps * abs(high) and factor != "1":
+            return f"×{factor}"
     return "changed"

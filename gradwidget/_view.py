@@ -205,6 +205,10 @@ def why(inspection: Inspection, key: int, output: int) -> str:
         )
     if tensor is None or grad_of(tensor) is not None:
         return ""
+    last = inspection.last_pass_with(key)
+    arrived = () if last is None else last.at(key)
+    if reached and (output >= len(arrived) or arrived[output] is None):
+        return f"{name}.grad is None: no gradient arrived at {name} in the last pass."
     where = "Its gradient is shown here" if reached else "Its gradient will be shown here"
     return (
         f"{name}.grad is None in torch: {name} is not a leaf. {where}; "

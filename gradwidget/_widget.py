@@ -141,6 +141,8 @@ class GradWidget(anywidget.AnyWidget):
         Raises:
             OutputTypeError, NoGraphError: as for a new widget; the figure then stays as it was.
         """
+        if self._inspection.closed:
+            raise GradWidgetError("The widget is closed.", "Make a new GradWidget.")
         fresh = self._inspect(outputs, names, self._inspection.end_iteration())
         self._inspection.close()
         self._inspection = fresh
@@ -148,7 +150,8 @@ class GradWidget(anywidget.AnyWidget):
         if self.selected is not None and not self._exists(self.selected):
             self.selected = None
         self._stale = True
-        if not after_cell(self) or time.monotonic() - self._sent > _PAUSE:
+        # In a cell, the backward pass that follows brings the new graph along.
+        if not after_cell(self):
             self._update_page()
 
     def _exists(self, key: int | str) -> bool:
@@ -216,6 +219,10 @@ class GradWidget(anywidget.AnyWidget):
             if self._redraw:
                 self._graph = _wire.pack(_wire.graph_payload(self._inspection))
                 self._redraw = False
+            seen = sum(1 for _ in self._inspection.passes) + self._inspection.dropped
+            if seen != self._seen:
+                self.step = None  # the player belongs to the pass that was on view
+                self._seen = seen
             self._live = _wire.pack(_wire.live_payload(self._inspection))
             if not brief:
                 self._details = _wire.pack(_details.details_payload(self._inspection, _details.DETAILED))

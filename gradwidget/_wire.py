@@ -88,7 +88,8 @@ def title(inspection: Inspection) -> str:
     outputs = inspection.columns.outputs
     if len(outputs) != 1:
         return f"{len(outputs)} outputs"
-    name = inspection.name_of(outputs[0])
+    names = inspection.names.get(outputs[0], [])
+    name = " = ".join([name for name in names if name.isidentifier()][:3] or names[:1])
     label = inspection.columns.ops[inspection.columns.op[outputs[0][0]]].label
     if label == "leaf":
         return f"leaf {name}" if name else "a leaf"

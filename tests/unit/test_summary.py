@@ -125,7 +125,7 @@ def test_texts():
     assert summarize(torch.tensor(7)).text == "7"
     assert summarize(torch.tensor(True)).text == "True"
     assert summarize(torch.tensor(float("nan"))).text == "nan"
-    assert summarize(torch.tensor(1 + 2j)).text == "1+2i"
+    assert summarize(torch.tensor(1 + 2j)).text == "1+2j"
 
 
 def test_numbers_are_formatted_for_people():
@@ -135,7 +135,7 @@ def test_numbers_are_formatted_for_people():
         "1e+30",
         str(2**60),
         "-0",
-        "1-2i",
+        "1-2j",
     ]
 
 

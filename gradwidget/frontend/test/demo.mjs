@@ -30,7 +30,11 @@ for (const name of ["selected", "step", "height", "direction"]) {
 window.host = gradwidget.open(document.getElementById("here"), data);
 // ?click=SELECTOR presses a button once the figure stands; several, one after the other.
 const press = ([selector, ...rest]) => setTimeout(() => {
-  document.getElementById("here").firstElementChild.shadowRoot.querySelector(selector)?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  const box = document.getElementById("here").firstElementChild;
+  if (!box?.dataset.gwReady) return press([selector, ...rest]);
+  const target = box.shadowRoot.querySelector(selector);
+  target?.scrollIntoView();
+  target?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   if (rest.length > 0) press(rest);
 }, 120);
 if (query.has("click")) press(query.getAll("click"));
@@ -48,6 +52,13 @@ const pages = Object.entries(SAMPLES).map(([name, make]) => [name, make({})]);
 pages.push(
   ["before", SAMPLES.abc({ passes: 0 })],
   ["twice", SAMPLES.abc({ passes: 2 })],
+  [
+    "ask",
+    SAMPLES.abc({
+      passes: 0,
+      probe: "2 hooks of yours would run: watch (cell 3, line 2), scale (cell 3, line 5).",
+    }),
+  ],
   ["silent", SAMPLES.abc({ details: false })],
 );
 for (const [name, data] of pages) await writeFile(path.join(folder, `${name}.html`), page(bundle, data));

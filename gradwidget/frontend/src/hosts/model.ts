@@ -32,6 +32,7 @@ export class ModelHost implements Host {
   private cache: Record<string, Detail> = {};
   private connected: boolean | null = null;
   private readonly topics = new Topics();
+  private readonly heard: [event: string, listener: (...args: unknown[]) => void][] = [];
   private readonly rpc: Rpc;
   private readonly steps: Throttle<number | null>;
 
@@ -39,6 +40,7 @@ export class ModelHost implements Host {
     private readonly model: AnyModel,
     signal: AbortSignal,
   ) {
+    signal.addEventListener("abort", () => this.deafen(), { once: true });
     this.rpc = new Rpc(
       { send: (message) => model.send(message), listen: (s, f) => this.on("msg:custom", s, f) },
       signal,
@@ -177,7 +179,11 @@ export class ModelHost implements Host {
   private on(event: string, signal: AbortSignal, listener: (...args: unknown[]) => void): void {
     if (signal.aborted) return;
     this.model.on(event, listener);
-    signal.addEventListener("abort", () => this.model.off(event, listener), { once: true });
+    this.heard.push([event, listener]);
+  }
+
+  private deafen(): void {
+    for (const [event, listener] of this.heard) this.model.off(event, listener);
   }
 
   /** anywidget hands out a proxy without `comm_live`; the model itself comes along as an event's first argument. */

@@ -7,7 +7,7 @@ import { FarPicture } from "./far";
 import { attachGestures } from "./gestures";
 import type { Look } from "./grad/looks";
 import type { Label } from "./labels";
-import { firstStop, isButton, type Net, neighbour, type Way } from "./net";
+import { edgesOf, firstStop, isButton, type Net, neighbour, type Way } from "./net";
 import { boxOf, type Range, rangeOf, sameRange, Tiles } from "./tiles";
 import { HandingWires, Labels, Wires } from "./wires";
 
@@ -123,14 +123,10 @@ export function Canvas({
   }, [tiles, range, look]);
 
   const hot = useMemo(() => {
-    const ids = new Set([
-      hover,
-      ...placed.nodes.filter((n) => n.key === selected && isButton(n)).map((n) => n.id),
-    ]);
-    const around = [...ids].flatMap((id) =>
-      id === null ? [] : [...(net.incoming.get(id) ?? []), ...(net.outgoing.get(id) ?? [])],
+    const touched = placed.nodes.filter(
+      (node) => node.id === hover || (node.key === selected && isButton(node)),
     );
-    return around.filter((edge) => !handing.includes(edge));
+    return touched.flatMap((node) => edgesOf(net, node.id)).filter((edge) => !handing.includes(edge));
   }, [hover, selected, placed, net, handing]);
 
   const nodeOf = (event: MouseEvent): PlacedNode | null => {
@@ -202,7 +198,9 @@ export function Canvas({
         <g class="gw-wires gw-hot">
           <Wires edges={hot} direction={placed.direction} />
         </g>
-        <HandingWires edges={handing} direction={placed.direction} />
+        <g class={range.far ? "gw-far" : ""}>
+          <HandingWires edges={handing} direction={placed.direction} />
+        </g>
         <g>{nodes}</g>
         <g>{texts}</g>
       </g>

@@ -133,7 +133,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         direction={direction}
         colour={painting}
         sized={run !== null}
-        probe={!pass && <ProbeButton control={probe} />}
+        probe={!pass && <ProbeButton control={probe} beside={false} />}
         onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />
@@ -181,7 +181,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           index={index}
           onSelect={select}
           chooser={<PassChooser live={live} pass={pass} onPass={choosePass} />}
-          extra={<ProbeButton control={probe} />}
+          extra={<ProbeButton control={probe} beside={true} />}
         />
       )}
       <BottomEdge height={height ?? host.height} onResize={setHeight} />

@@ -90,9 +90,9 @@ function Watching({ live }: { live: LivePayload }) {
     ? "The next backward pass will be recorded."
     : "Backward passes are not being recorded.";
   return (
-    <span class={live.watching ? "gw-status gw-on" : "gw-status"} title={title}>
+    <span class={live.watching ? "gw-status gw-on" : "gw-status"} role="img" aria-label={title} title={title}>
       <i class="gw-dot" />
-      {live.watching ? "watching" : "not watching"}
+      <span class="gw-word">{live.watching ? "watching" : "not watching"}</span>
     </span>
   );
 }

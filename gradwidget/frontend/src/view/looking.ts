@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Placed } from "../scene";
 import { outputBox, pictureBox } from "./bounds";
+import type { Box } from "./camera";
 import type { Camera } from "./camera_store";
 import type { Net } from "./net";
 
@@ -43,10 +44,20 @@ export function useReveal(camera: Camera, selected: number | null, net: Net | nu
   }, [selected, net, camera]);
 }
 
+/** Enough to see where the wires of a box lead. */
+const PADDING = 60;
+
+const padded = ({ x, y, width, height }: Box): Box => ({
+  x: x - PADDING,
+  y: y - PADDING / 2,
+  width: width + 2 * PADDING,
+  height: height + PADDING,
+});
+
 /** The node at work is brought into view at whatever zoom the user has chosen. */
 export function useFollow(camera: Camera, worker: number | null, net: Net | null): void {
   useLayoutEffect(() => {
     const node = worker === null ? undefined : net?.byKey.get(worker);
-    if (node) camera.follow(node);
+    if (node) camera.follow(padded(node));
   }, [worker, net, camera]);
 }

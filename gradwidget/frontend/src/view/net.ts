@@ -33,6 +33,11 @@ function append(map: Map<string, PlacedEdge[]>, id: string, edge: PlacedEdge): v
   else map.set(id, [edge]);
 }
 
+export const edgesOf = (net: Net, id: string): PlacedEdge[] => [
+  ...(net.incoming.get(id) ?? []),
+  ...(net.outgoing.get(id) ?? []),
+];
+
 const centre = (node: PlacedNode) => ({ x: node.x + node.width / 2, y: node.y + node.height / 2 });
 
 function producers(net: Net, id: string): PlacedNode[] {

@@ -36,7 +36,8 @@ export function useProbe(host: Host): ProbeControl {
   };
 }
 
-export function ProbeButton({ control }: { control: ProbeControl }) {
+/** Beside the passes there is little room for its name. */
+export function ProbeButton({ control, beside }: { control: ProbeControl; beside: boolean }) {
   const { offered, state, press } = control;
   if (!offered && state !== "running") return null;
   const running = state === "running";
@@ -51,7 +52,7 @@ export function ProbeButton({ control }: { control: ProbeControl }) {
       data-gw-probe={running ? "running" : "ready"}
       onClick={() => !running && press()}
     >
-      <ProbeIcon /> <span class={running ? "" : "gw-word"}>{running ? "running…" : "probe"}</span>
+      <ProbeIcon /> <span class={beside && !running ? "gw-word" : ""}>{running ? "running…" : "probe"}</span>
     </button>
   );
 }

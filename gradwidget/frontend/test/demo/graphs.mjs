@@ -55,6 +55,7 @@ export class Builder {
     height = 480,
     watching = true,
     details = true,
+    probe = "",
   } = {}) {
     const order = this.order();
     const keyOf = new Map(order.map((old, key) => [old, key]));
@@ -95,7 +96,7 @@ export class Builder {
       status: "",
       freed: passes > 0,
       passes: Array.from({ length: passes }, (_, i) => passOf(i + 1, nodes, edges)),
-      probe: { possible: passes === 0, note: "" },
+      probe: { possible: passes === 0, note: probe },
       dropped: 0,
     };
     const known = details ? nodes.map((node, key) => [String(key), detailOf(key, node, graph, passes)]) : [];

@@ -23,7 +23,7 @@ export class DemoHost extends PageHost {
 
   private async answer(call: string): Promise<void> {
     this.calls.push(call);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 120));
     if (this.refusal) throw this.refusal;
   }
 }

@@ -47,6 +47,68 @@ describe("traits", () => {
   });
 });
 
+describe("the step", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("is read as a number of steps, or as none", () => {
+    for (const [value, step] of [
+      [2, 2],
+      [2.7, 2],
+      [-1, null],
+      ["2", null],
+      [undefined, null],
+    ])
+      expect(open({ step: value }).host.step).toBe(step);
+  });
+
+  it("shows at once, and is written at most ten times a second, the last one for sure", () => {
+    const { model, host, topics } = open({ step: null });
+    for (let step = 0; step <= 50; step += 1) {
+      host.stepTo(step);
+      expect(host.step).toBe(step);
+      vi.advanceTimersByTime(10);
+    }
+    expect(model.saved).toBeLessThanOrEqual(6);
+    vi.advanceTimersByTime(200);
+    expect([model.get("step"), host.step]).toEqual([50, 50]);
+    expect(topics.filter((topic) => topic === "step").length).toBeGreaterThanOrEqual(51);
+  });
+
+  it("gives way to Python's word", () => {
+    const { model, host } = open({ step: null });
+    host.stepTo(1);
+    host.stepTo(2);
+    model.set("step", 4);
+    vi.advanceTimersByTime(500);
+    expect([model.get("step"), host.step]).toEqual([4, 4]);
+  });
+
+  it("is not written when it is the same, nor after the end", () => {
+    const { life, model, host } = open({ step: 3 });
+    host.stepTo(3);
+    expect(model.saved).toBe(0);
+    host.stepTo(4);
+    host.stepTo(5);
+    life.abort();
+    vi.advanceTimersByTime(500);
+    expect(model.get("step")).toBe(4);
+  });
+});
+
+it("an older kernel's payloads are filled in as empty", async () => {
+  const { second: _second, ...graph } = data.graph;
+  const pass = { number: 1, label: "backward from e", state: "complete", note: "", order: [0] };
+  const rows = { key: [0], output: [0], text: ["1"], norm: [1] };
+  const live = { v: 1, watching: true, status: "", freed: false, passes: [{ ...pass, ...rows }], dropped: 0 };
+  const { hooks: _hooks, history: _history, function: _function, hook_steps: _steps, ...old } = detail;
+  const { host } = open({ _graph: packed(graph), _live: packed(live), _details: packed({ 1: old }) });
+  await vi.waitFor(() => expect(host.cached(1)).toMatchObject({ hooks: [], history: [], function: null }));
+  expect(host.graph?.second).toEqual([]);
+  expect(host.live?.probe.possible).toBe(false);
+  expect(host.live?.passes[0]).toMatchObject({ kind: "backward", inside: 0, handed_step: [], bad: null });
+});
+
 describe("calls", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
@@ -85,6 +147,24 @@ describe("calls", () => {
     await answer;
   });
 
+  it("unpack names the saved variable and gets the new details", async () => {
+    const { model, host } = open();
+    const answer = host.unpack(1, "self");
+    const [call] = model.sent;
+    expect(call).toMatchObject({ method: "unpack", params: { key: 1, name: "self" } });
+    model.emit("msg:custom", { kind: "reply", id: call?.id, result: detail });
+    expect(await answer).toEqual(detail);
+  });
+
+  it("probe is answered with nothing, and takes the time it takes", async () => {
+    const { model, host } = open();
+    const answer = host.probe();
+    await vi.advanceTimersByTimeAsync(5 * TIMEOUT_MS);
+    expect(model.sent[0]).toMatchObject({ method: "probe", params: {} });
+    model.emit("msg:custom", { kind: "reply", id: model.sent[0]?.id, result: null });
+    await expect(answer).resolves.toBeUndefined();
+  });
+
   it("end with the widget, and so does every listener", async () => {
     const { life, model, host } = open();
     const answer = expect(host.details(1)).rejects.toThrow(/closed/);
@@ -101,6 +181,8 @@ describe("without a kernel", () => {
     // How anywidget's proxy lets the model itself be seen.
     model.emit("change:selected", { comm_live: false });
     expect(await host.details(1)).toEqual(detail);
+    expect(host.answers).toBe(false);
+    await expect(host.probe()).rejects.toThrow(/No kernel/);
     await expect(host.details(2)).rejects.toThrow(/No kernel is connected.*Run the cell again/);
     expect(model.sent).toHaveLength(0);
   });

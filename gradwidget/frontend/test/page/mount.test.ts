@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PageHost } from "../../src/hosts/page";
 import { mount } from "../../src/mount";
 import { page } from "../samples";
+import { click, shown as show } from "./shown";
 
 let life: AbortController;
 beforeEach(() => {
@@ -10,22 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => life.abort());
 
-async function shown(name: Parameters<typeof page>[0], options: object = {}) {
-  const element = document.createElement("div");
-  document.body.append(element);
-  const host = new PageHost(page(name, options));
-  mount(element, host, life.signal);
-  const box = element.firstElementChild as HTMLElement;
-  const root = box.shadowRoot?.querySelector<HTMLElement>(".gw-root");
-  if (!root) throw new Error("nothing was mounted");
-  await vi.waitFor(() => expect(root.dataset.gwReady).toBe("1"));
-  const find = (selector: string) => [...root.querySelectorAll<HTMLElement>(selector)];
-  const panel = () => find("[data-gw-panel]")[0]?.textContent ?? "";
-  return { element, host, box, root, find, panel };
-}
-
-const click = (element: Element | undefined) =>
-  element?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+const shown = (name: Parameters<typeof page>[0], options: object = {}) =>
+  show(new PageHost(page(name, options)), life.signal);
 
 describe("the picture", () => {
   it("draws every node once and says how many passes there were", async () => {

@@ -13,7 +13,7 @@ function palette(theme: Theme): Palette {
   const found: Palette = new Map();
   for (const [, selector = "", body = ""] of css.matchAll(/([^{}]+)\{([^{}]*)\}/g)) {
     if (selector.includes("dark") && theme !== "dark") continue;
-    for (const [, name = "", value = ""] of body.matchAll(/(--gw-[a-z]+):\s*([^;]+);/g))
+    for (const [, name = "", value = ""] of body.matchAll(/(--gw-[a-z0-9-]+):\s*([^;]+);/g))
       found.set(name, value.trim());
   }
   return found;
@@ -28,7 +28,7 @@ function rgb(value: string, all: Palette): Rgb {
     const [a, b] = [rgb(mix[1] ?? "", all), rgb(mix[3] ?? "", all)];
     return a.map((part, i) => part * share + (b[i] ?? 0) * (1 - share)) as Rgb;
   }
-  const own = /^var\((--gw-[a-z]+)\)$/.exec(value)?.[1];
+  const own = /^var\((--gw-[a-z0-9-]+)\)$/.exec(value)?.[1];
   if (own) return rgb(all.get(own) ?? "", all);
   const fallback = /^var\(--jp-[a-z0-9-]+, (.+)\)$/.exec(value)?.[1];
   if (fallback) return rgb(fallback, all);
@@ -69,6 +69,19 @@ describe.each(["light", "dark"] as const)("the %s theme", (theme) => {
         expect(ratio, `${ink} on ${paper}`).toBeGreaterThanOrEqual(4.5);
       }
     }
+  });
+
+  it.each([0, 1, 2, 3, 4, 5, 6])("text can be read on level %i of the gradient scale", (level) => {
+    const ink = level < 4 ? "var(--gw-ink)" : "var(--gw-heat-ink)";
+    const ratio = contrast(rgb(ink, own), rgb(`var(--gw-heat-${level})`, own));
+    expect(ratio).toBeGreaterThanOrEqual(4.5);
+  });
+
+  it("the gradient scale gets stronger from level to level", () => {
+    const paper = rgb("var(--gw-card)", own);
+    const steps = [0, 1, 2, 3, 4, 5, 6].map((level) => contrast(rgb(`var(--gw-heat-${level})`, own), paper));
+    for (const [level, step] of steps.slice(1).entries())
+      expect(step / (steps[level] ?? 1)).toBeGreaterThan(1.1);
   });
 
   it.each(["leaf", "operation", "function", "checkpoint", "compiled", "hook"])(

@@ -9,7 +9,7 @@ export type Colour = "kind" | "grad";
 export type Bad = "first" | "also" | "";
 
 export interface Look {
-  /** "0" to "6" from faint to strong, "bad", "zero", "" plain. */
+  /** "0" to "6" from faint to strong, "bad", "zero", "none" (yet); "" where colours mean something else. */
   heat: string;
   bad: Bad;
   tag: string; // "NaN", "inf", "0", "" none
@@ -36,12 +36,13 @@ export function lookOf(key: number, index: GraphIndex, showing: Showing | null):
   const own = second ? ["second order: made by a backward pass"] : [];
   if (!showing) return { ...PLAIN, second, words: own.join("\n") };
   const { run, position } = showing;
+  const heat = showing.colour === "grad" ? "none" : "";
   if (run.steps > 0 && !run.ran(key))
-    return { ...PLAIN, second, idle: true, words: [...own, "did not run in this pass"].join("\n") };
+    return { ...PLAIN, heat, second, idle: true, words: [...own, "did not run in this pass"].join("\n") };
   const atWork = !position.ended && run.worker(position.at) === key;
   const found = { ...sizeOf(key, showing), ...badOf(key, run, position) };
   const words = [...own, found.words, atWork ? `at work in step ${position.at}` : ""];
-  return { ...PLAIN, ...found, second, atWork, words: words.filter(Boolean).join("\n") };
+  return { ...PLAIN, heat, ...found, second, atWork, words: words.filter(Boolean).join("\n") };
 }
 
 /** Marked whatever the colours stand for. */
@@ -65,5 +66,5 @@ function sizeOf(key: number, { run, position, colour, scale }: Showing): Partial
   if (norm === null) return {};
   if (!Number.isFinite(norm)) return { heat: "bad" };
   if (norm === 0) return { heat: "zero", tag: "0", words: "its gradient is zero" };
-  return { heat: scale ? String(levelOf(norm, scale)) : "", words: `gradient norm ${short(norm)}` };
+  return { heat: scale ? String(levelOf(norm, scale)) : "none", words: `gradient norm ${short(norm)}` };
 }

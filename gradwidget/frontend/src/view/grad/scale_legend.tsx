@@ -7,7 +7,9 @@ const LINES = "M7 1L1 7M12 1L2 11M17 1L7 11M17 6L12 11";
 export function ScaleLegend({ scale }: { scale: Scale | null }) {
   return (
     <p class="gw-scale-legend" data-gw-scale="">
-      <span>gradient norm, log scale</span>
+      <span>
+        gradient norm<span class="gw-word">, log scale</span>
+      </span>
       {scale ? (
         <span class="gw-scale-bar">
           <span class="gw-num">{power(scale.low)}</span>

@@ -1,0 +1,42 @@
+export function Empty({ hasPasses }: { hasPasses: boolean }) {
+  return (
+    <div class="gw-panel-body gw-empty">
+      <h3>Nothing selected</h3>
+      <p>
+        Click a node to see its value, its gradient, what it saved for the backward pass and what its hooks
+        saw.
+      </p>
+      {!hasPasses && (
+        <p>
+          Gradients appear here and on the wires once you call <code>backward()</code>.
+        </p>
+      )}
+      <dl class="gw-keys">
+        <dt>
+          <kbd>drag</kbd>
+        </dt>
+        <dd>move the picture</dd>
+        <dt>
+          <kbd>Ctrl</kbd> <kbd>wheel</kbd>
+        </dt>
+        <dd>zoom; the wheel alone does once the picture was clicked</dd>
+        <dt>
+          <kbd>Tab</kbd> <kbd>←</kbd> <kbd>→</kbd>
+        </dt>
+        <dd>walk along the wires</dd>
+        <dt>
+          <kbd>Enter</kbd> <kbd>Esc</kbd>
+        </dt>
+        <dd>select, clear</dd>
+        {hasPasses && (
+          <>
+            <dt>
+              <kbd>[</kbd> <kbd>]</kbd>
+            </dt>
+            <dd>step through the backward pass</dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}
