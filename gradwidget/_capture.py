@@ -18,7 +18,7 @@ import torch
 
 from gradwidget import _userhooks
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
-from gradwidget._summary import form_of, unobserved
+from gradwidget._summary import form_of, is_wrapped, unobserved
 from gradwidget._walk import Columns, Form, Node, is_leaf
 
 DURING = 256 << 20
@@ -86,8 +86,10 @@ class Recorder:
         self._sizes = columns.nbytes()
         self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
         # A leaf's node is the same in all graphs that use the leaf.
+        self._outputs = frozenset(columns.outputs)
         self._shared = self._leaves.keys() - {key for key, _ in columns.outputs}
         self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
+        self._functions = {key for key, op in enumerate(columns.op) if columns.ops[op].kind != "operation"}
         self._prehooks: dict[int, Callable[[], Any]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
@@ -166,9 +168,13 @@ class Recorder:
         one = self._running.get(task)
         if one is None:
             one = self._begin(task, key)
+            one.wrapped = any(g is not None and is_wrapped(g) for g in gradients)
+            one.note = "Its gradients belong to a function transform or a batch, and can't be read." * one.wrapped
         if not one.number and key not in self._shared:
             self._adopt(one, key)
-        if one.create_graph:
+        if one.wrapped:
+            one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
+        elif one.create_graph:
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
@@ -187,8 +193,10 @@ class Recorder:
         """Note what a node hands on, and what it received where hooks of the user's came in between."""
         one = self._running.get(_task_id())
         step = None if one is None else one.steps.get(key)
-        if one is None or step is None:
+        if one is None or step is None or one.wrapped:
             return
+        if key in self._functions:
+            handed = _asked_for(handed)
         one.handed[step] = tuple(
             None if gradient is None or slot is None else self._handed(one, slot, gradient)
             for gradient, slot in zip(handed, self._slots[key], strict=False)
@@ -253,7 +261,7 @@ class Recorder:
                     first: Any = one.ladders[slot.place][0]
                     kept.append(first if slot.single else _whole(item))
                 elif slot.place[0] not in one.steps:
-                    kept.append(_whole(item))
+                    kept.append(self._own(item))
                 else:
                     at = one.arrived[one.steps[slot.place[0]]]
                     same = isinstance(item, weakref.ref) or (slot.place[1] < len(at) and at[slot.place[1]] is item)
@@ -262,7 +270,20 @@ class Recorder:
                     parts.setdefault(slot.place, []).append(_whole(item))
             one.handed[step] = tuple(kept)
         for place, found in parts.items():
-            one.returned[place] = _sum(found)
+            if place in one.ladders:
+                one.returned[place] = one.ladders[place][-1]
+            elif place in self._outputs:
+                note = "Whether a gradient was given for this output as well can't be observed."
+                one.returned[place] = Reduced(Form(None, "", ""), None, note)
+            else:
+                one.returned[place] = self._own(_sum(found))
+
+    def _own(self, item: Any) -> Any:
+        """What the user gets is his to edit: kept as a copy."""
+        whole = _whole(item)
+        if not isinstance(whole, torch.Tensor):
+            return whole
+        return self._copied((whole,))[0] if self._keep == "all" else _detached(whole, form_of(whole).nbytes)
 
     def open_pass(self, label: str = "", state: str = "complete") -> BackwardPass:
         """Add an empty pass."""
@@ -371,7 +392,8 @@ class Recorder:
         # Taken over as it was, or copied because of its strides; anything else has been added by another pass since.
         version = version_of(grad)
         exact = version == pending.version if grad.data_ptr() == pending.memory else version <= 1
-        if not exact or (one.mixed and any(p is not one and p.mixed and key in p.steps for p in self.passes)):
+        others = one.mixed and any(p is not one and p.mixed and key in p.steps for p in self.passes)
+        if not exact or others or (one.mixed and key in self.foreign):
             return Reduced(
                 pending.form, None, "Another backward pass has added to .grad meanwhile; keep='all' keeps both."
             )
@@ -396,6 +418,22 @@ def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:
         return gradient.detach().clone()
     with unobserved():
         return gradient.detach().clone()
+
+
+def _asked_for(handed: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
+    """A Python Function may hand on what nobody asked for, and the engine drops it."""
+    node: Any = torch._C._current_autograd_node()
+    if node is None:
+        return handed
+    pairs = zip(handed, node.next_functions, strict=False)
+    return tuple(None if following is None or not _is_asked(following) else g for g, (following, _) in pairs)
+
+
+def _is_asked(node: Node) -> bool:
+    try:
+        return bool(torch._C._will_engine_execute_node(node))
+    except RuntimeError:  # a leaf whose gradient autograd.grad() returns
+        return True
 
 
 def _whole(item: Handed) -> Any:

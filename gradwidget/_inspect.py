@@ -24,7 +24,7 @@ from gradwidget._ipython import place_of
 from gradwidget._outputs import Output, edge_of, resolve
 from gradwidget._passes import BackwardPass, Gradient, Place, norms, opened
 from gradwidget._saved import Saved
-from gradwidget._summary import copy_of, format_number, unobserved
+from gradwidget._summary import copy_of, format_number, readable, unobserved
 from gradwidget._userhooks import HookEffect, UserHook, after_accumulation, chain, of_node, of_tensor
 from gradwidget._walk import Edges, Node, is_leaf, walk
 
@@ -112,7 +112,7 @@ class Inspection:
         self._values: dict[Place, torch.Tensor] = {}
         self._versions: dict[Place, int] = {}
         self._saved: dict[int, dict[str, Saved]] = {}
-        self._unpacked: dict[int, set[str]] = {}
+        self._unpacked: dict[int, dict[str, None]] = {}
         self._copied = 0
         self._cut_labels: dict[Place, str] = {}
 
@@ -386,6 +386,12 @@ class Inspection:
         try:
             found: dict[str, tuple[Saved, torch.Tensor | None]] = {}
             for reading in _saved.read(nodes[key]):
+                mine = (reading.name, f"{reading.name}[")
+                opened_now = [n for n in self._unpacked.get(key, ()) if n == mine[0] or n.startswith(mine[1])]
+                if reading.state == "packed" and opened_now:
+                    values = [(n, last[n]) for n in opened_now if n in last]
+                    found |= {n: (s, s.value if isinstance(s.value, torch.Tensor) else None) for n, s in values}
+                    continue
                 parts = [n for n in last if n.startswith(f"{reading.name}[")] if reading.state == "freed" else []
                 for name in parts or [reading.name]:
                     before = last.get(name)
@@ -561,19 +567,23 @@ class Inspection:
         if len(parts) < len(passes) - since:
             return ""
         with unobserved():
-            total = functools.reduce(torch.add, parts)
-            if total.shape == grad.shape and torch.allclose(total, grad, equal_nan=True):
+            plain = [one for one in (readable(t)[0] for t in (*parts, grad)) if one is not None]
+            if len(plain) <= len(parts) or any(one.shape != plain[-1].shape for one in plain):
+                return ""
+            *parts, now = plain
+            if torch.allclose(functools.reduce(torch.add, parts), now, equal_nan=True):
                 if len(parts) == 1:
                     return ""
                 return (
                     f"Accumulated over {len(parts)} passes ({', '.join(str(p.number) for p in passes[since:])}): "
                     "zero_grad() was not called in between."
                 )
-            last = parts[-1]
-            if last.shape == grad.shape and torch.allclose(last, grad, equal_nan=True):
+            if torch.allclose(parts[-1], now, equal_nan=True):
                 return ""
         if self._recorder is not None and key in self._recorder.foreign:
             return ".grad is not the sum of these passes: a backward() through another graph has added to it."
+        if any(p.mixed for p in passes):  # which of them came first is not known
+            return ""
         return ".grad is not the sum of what the passes brought: something has changed it since."
 
     @unobserved()
@@ -619,9 +629,9 @@ class Inspection:
                 f"The node saves no variable {name!r}.{near(name, known)}",
                 f"It saves {', '.join(sorted(known)) or 'nothing'}.",
             )
-        found = [_saved.settled(reading, "", None, COPY) for reading in _saved.unpack(nodes[key], name)]
+        found = [_saved.settled(reading, "", None, COPIES) for reading in _saved.unpack(nodes[key], name)]
         self._saved.setdefault(key, {}).update({saved.name: saved for saved in found})
-        self._unpacked.setdefault(key, set()).update(saved.name for saved in found)
+        self._unpacked.setdefault(key, {}).update(dict.fromkeys(saved.name for saved in found))
         return found[0]
 
     def function(self, key: int) -> FunctionInfo | None:
@@ -823,15 +833,26 @@ def _function_info(node: Node) -> FunctionInfo:
     where = "" if code is None else place_of(code.co_filename, code.co_firstlineno)
     asked = tuple(getattr(node, "needs_input_grad", None) or ())
     try:
-        arguments = list(inspect.signature(cls.forward).parameters)  # type: ignore[union-attr]
+        arguments = list(inspect.signature(cls.forward).parameters.values())  # type: ignore[union-attr]
     except (TypeError, ValueError, AttributeError):
         arguments = []
-    if len(arguments) > len(asked):  # forward(ctx, ...)
-        arguments = arguments[1:]
-    names = [arguments[i] if i < len(arguments) else f"argument {i}" for i in range(len(asked))]
+    if arguments and getattr(cls, "setup_context", None) is torch.autograd.Function.setup_context:
+        arguments = arguments[1:]  # forward(ctx, ...)
+    names = [_argument(arguments, i) for i in range(len(asked))]
+    needs = tuple(zip(names, map(bool, asked), strict=True))
+    # Torch does not let it be read; who calls it means to turn it off.
+    codes = [getattr(getattr(cls, part, None), "__code__", None) for part in ("forward", "setup_context")]
     return FunctionInfo(
-        name, where, bool(getattr(node, "materialize_grads", True)), tuple(zip(names, map(bool, asked), strict=True))
+        name, where, not any("set_materialize_grads" in c.co_names for c in codes if c is not None), needs
     )
+
+
+def _argument(parameters: list[inspect.Parameter], i: int) -> str:
+    """Name of an argument of forward: "x", "tensors[1]" of `*tensors`."""
+    last = len(parameters) - 1
+    if parameters and i >= last and parameters[last].kind is inspect.Parameter.VAR_POSITIONAL:
+        return f"{parameters[last].name}[{i - last}]"
+    return parameters[i].name if i <= last else f"argument {i}"
 
 
 def _sources(nodes: list[Node]) -> dict[int, str]:

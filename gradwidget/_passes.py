@@ -88,6 +88,7 @@ class BackwardPass:
     returned: dict[Place, Item] = field(default_factory=dict)  # what autograd.grad() gave to the user
     ladders: dict[Place, list[Item]] = field(default_factory=dict)  # before the first tensor hook, after each
     ladder_names: dict[Place, list[str]] = field(default_factory=dict)  # "", then of each hook
+    wrapped: bool = False  # its gradients are of a function transform, or of is_grads_batched=True
     mixed: bool = False  # another pass ran at the same time, or inside
     fresh: set[int] = field(default_factory=set)  # leaves whose `.grad` was None before
     resolve: Callable[[int | str], tuple[int, int | None]] = field(default=lambda key: (int(key), None))

@@ -127,12 +127,18 @@ def unobserved() -> Iterator[None]:
                 yield
 
 
+def is_wrapped(tensor: torch.Tensor) -> bool:
+    """Whether a tensor belongs to a function transform: it means nothing outside of that."""
+    transforms: Any = torch._C._functorch
+    return bool(transforms.is_functorch_wrapped_tensor(tensor) or transforms.is_legacy_batchedtensor(tensor))
+
+
 def readable(tensor: torch.Tensor) -> tuple[torch.Tensor | None, str]:
     """The tensor's values as a plain dense tensor where it lives, or None; and a note about what was done.
 
     To be called under `unobserved()`.
     """
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+    if is_wrapped(tensor):
         return None, "A tensor inside a function transform (vmap, grad, ...) has no values to read."
     kind = type(tensor)
     if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:

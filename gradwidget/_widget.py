@@ -77,6 +77,7 @@ class GradWidget(anywidget.AnyWidget):
         self._keep = keep
         self._watch = watch
         self._redraw = False
+        self._seen = 0  # passes that the page knows of
         self._sent = 0.0
         self._stale = False
         self._inspection = self._inspect(outputs, names)
@@ -219,7 +220,7 @@ class GradWidget(anywidget.AnyWidget):
             if self._redraw:
                 self._graph = _wire.pack(_wire.graph_payload(self._inspection))
                 self._redraw = False
-            seen = sum(1 for _ in self._inspection.passes) + self._inspection.dropped
+            seen = len(self._inspection.passes) + self._inspection.dropped
             if seen != self._seen:
                 self.step = None  # the player belongs to the pass that was on view
                 self._seen = seen

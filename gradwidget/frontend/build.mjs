@@ -1,4 +1,4 @@
-// Builds static/widget.js: one ES module with the styles and the layout worker inside it as strings.
+// Builds static/widget.js: one ES module with the styles inside it as a string.
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -18,23 +18,26 @@ const shared = {
   logLevel: "warning",
 };
 
-const inlineWorker = {
-  name: "inline-worker",
+/** `closed:` gives a module's export `place` as a function around all it needs, so that its text stands alone. */
+const closedFunction = {
+  name: "closed-function",
   setup(build) {
-    build.onResolve({ filter: /^inline:/ }, (args) => ({
-      path: path.resolve(args.resolveDir, args.path.slice("inline:".length)),
-      namespace: "inline",
+    build.onResolve({ filter: /^closed:/ }, (args) => ({
+      path: path.resolve(args.resolveDir, args.path.slice("closed:".length)),
+      namespace: "closed",
     }));
-    build.onLoad({ filter: /.*/, namespace: "inline" }, async (args) => {
+    build.onLoad({ filter: /.*/, namespace: "closed" }, async (args) => {
       const built = await esbuild.build({
         ...shared,
         entryPoints: [path.relative(here, args.path)],
         format: "iife",
+        globalName: "engine",
         write: false,
         metafile: true,
       });
       const watchFiles = Object.keys(built.metafile.inputs).map((file) => path.resolve(here, file));
-      return { contents: built.outputFiles[0].text, loader: "text", watchFiles };
+      const contents = `export default function(){${built.outputFiles[0].text};return engine.place}`;
+      return { contents, loader: "js", watchFiles };
     });
   },
 };
@@ -58,7 +61,7 @@ const minifyStyles = {
 export const options = (overrides) => ({
   ...shared,
   format: "esm",
-  plugins: [inlineWorker, minifyStyles],
+  plugins: [closedFunction, minifyStyles],
   ...overrides,
 });
 

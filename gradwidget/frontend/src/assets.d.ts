@@ -3,7 +3,8 @@ declare module "*.css" {
   export default text;
 }
 
-declare module "inline:*" {
-  const source: string;
-  export default source;
+/** A module as one function that stands alone: its text can be sent to a worker. */
+declare module "closed:./engine.ts" {
+  const make: () => typeof import("./place/engine").place;
+  export default make;
 }

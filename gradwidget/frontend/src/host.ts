@@ -3,7 +3,7 @@ import type { Direction } from "./scene";
 import type { Detail, GraphPayload, LivePayload } from "./wire";
 
 export type Selected = number | string | null;
-export type Topic = "graph" | "live" | "details" | "selected" | "step" | "height" | "direction";
+export type Topic = "graph" | "live" | "details" | "selected" | "step" | "height" | "direction" | "kernel";
 
 export interface Host {
   /** null until the first payload is read. */
@@ -14,8 +14,8 @@ export interface Host {
   readonly selected: Selected;
   /** Steps taken of the pass on view, not yet clamped to it; null: the pass as it ended. */
   readonly step: number | null;
-  /** There is, as far as is known, a kernel that answers. */
-  readonly answers: boolean;
+  /** Why nobody answers, for the header; "" where there is, as far as is known, a kernel that does. */
+  readonly silence: string;
   readonly height: number;
   readonly direction: Direction;
   select(selected: Selected): void;

@@ -37,6 +37,8 @@ const press = ([selector, ...rest]) => setTimeout(() => {
   target?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   if (rest.length > 0) press(rest);
 }, 120);
+if (query.has("width")) document.getElementById("here").style.width = query.get("width") + "px";
+if (query.has("silence")) host.silence = query.get("silence");
 if (query.has("click")) press(query.getAll("click"));
 </script>
 </body></html>

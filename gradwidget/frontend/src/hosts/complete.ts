@@ -1,5 +1,9 @@
-/** An older kernel, or a notebook saved by one, leaves out what the wire has gained since: filled in as empty. */
+/**
+ * What comes over the wire, made fit to be shown. An older kernel, or a notebook saved by one, leaves out what
+ * the wire has gained since: filled in as empty.
+ */
 import type { Detail, GraphPayload, LivePayload, Pass, Saved } from "../wire";
+import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
 
@@ -27,16 +31,22 @@ const DETAIL: Gained<
 
 const SAVED: Gained<Saved, "unpack"> = { unpack: false };
 
-export const completeGraph = (graph: GraphPayload): GraphPayload => ({ ...GRAPH, ...graph });
+export const completeGraph = (graph: GraphPayload): GraphPayload => ({
+  ...GRAPH,
+  ...legible(graph),
+  title: legibleName(graph.title),
+  names: graph.names.map(([key, output, names]) => [key, output, names.map(legibleName)]),
+});
 
 export const completeLive = (live: LivePayload): LivePayload => ({
   ...LIVE,
-  ...live,
-  passes: live.passes.map((pass) => ({ ...PASS, ...pass })),
+  ...legible(live),
+  passes: live.passes.map((pass) => ({ ...PASS, ...legible(pass) })),
 });
 
 export const completeDetail = (detail: Detail): Detail => ({
   ...DETAIL,
-  ...detail,
-  saved: detail.saved.map((saved) => ({ ...SAVED, ...saved })),
+  ...legible(detail),
+  names: detail.names.map(legibleName),
+  saved: detail.saved.map((saved) => ({ ...SAVED, ...legible(saved) })),
 });

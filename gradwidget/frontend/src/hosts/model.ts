@@ -3,6 +3,7 @@ import type { Direction } from "../scene";
 import type { Detail, GraphPayload, LivePayload } from "../wire";
 import { completeDetail, completeGraph, completeLive } from "./complete";
 import { type Bytes, decode, decodeVersioned } from "./decode";
+import { commLive, type Manager, watchKernel } from "./kernel";
 import { Rpc } from "./rpc";
 import { Throttle } from "./throttle";
 import { Topics } from "./topics";
@@ -15,14 +16,17 @@ export interface AnyModel {
   send(content: unknown): void;
   on(event: string, listener: (...args: unknown[]) => void): void;
   off(event: string, listener: (...args: unknown[]) => void): void;
+  widget_manager?: unknown;
 }
 
 /** However fast it plays, Python hears of it at most ten times a second. */
 const STEP_MS = 100;
 
-const NO_KERNEL = new Trouble(
+const REMEDY = "Run the cell again to ask a live kernel.";
+const NO_KERNEL = new Trouble("No kernel is connected to this figure.", REMEDY);
+const NOT_SAVED = new Trouble(
   "No kernel is connected to this figure, and the details of this node were not saved with it.",
-  "Run the cell again to ask a live kernel.",
+  REMEDY,
 );
 
 export class ModelHost implements Host {
@@ -30,6 +34,8 @@ export class ModelHost implements Host {
   live: LivePayload | null = null;
   problem = "";
   private cache: Record<string, Detail> = {};
+  /** The kernel that made this model was there, and is not any more. */
+  private gone = false;
   private connected: boolean | null = null;
   private readonly topics = new Topics();
   private readonly heard: [event: string, listener: (...args: unknown[]) => void][] = [];
@@ -45,6 +51,7 @@ export class ModelHost implements Host {
       { send: (message) => model.send(message), listen: (s, f) => this.on("msg:custom", s, f) },
       signal,
     );
+    this.watch(signal);
     this.follow("_graph", "graph", signal, async (bytes) => {
       const graph = await decodeVersioned<GraphPayload>(bytes);
       return () => {
@@ -86,8 +93,10 @@ export class ModelHost implements Host {
     return this.steps.waiting ? this.steps.waiting.value : stepOf(this.model.get("step"));
   }
 
-  get answers(): boolean {
-    return commLive(this.model) ?? this.connected ?? true;
+  get silence(): string {
+    if (this.gone) return "kernel gone: last known state";
+    const live = commLive(this.model) ?? this.connected ?? true;
+    return live ? "" : "no kernel: saved state";
   }
 
   get height(): number {
@@ -119,21 +128,21 @@ export class ModelHost implements Host {
   }
 
   async details(key: number): Promise<Detail> {
-    if (!this.answers) {
+    if (this.silence) {
       const cached = this.cached(key);
       if (cached) return cached;
-      throw NO_KERNEL;
+      throw NOT_SAVED;
     }
     return completeDetail(await this.rpc.details(key));
   }
 
   async unpack(key: number, name: string): Promise<Detail> {
-    if (!this.answers) throw NO_KERNEL;
+    if (this.silence) throw NO_KERNEL;
     return completeDetail(await this.rpc.unpack(key, name));
   }
 
   async probe(): Promise<void> {
-    if (!this.answers) throw NO_KERNEL;
+    if (this.silence) throw NO_KERNEL;
     await this.rpc.probe();
   }
 
@@ -144,7 +153,22 @@ export class ModelHost implements Host {
   private write(name: string, old: unknown, value: unknown): void {
     if (old === value) return;
     this.model.set(name, value);
-    this.model.save_changes();
+    if (!this.silence) this.model.save_changes();
+  }
+
+  /** anywidget's proxy says nothing of its line, but the model's layout is a model too, and on the same one. */
+  private watch(signal: AbortSignal): void {
+    this.connected = commLive(this.model.get("layout"));
+    const lose = () => {
+      if (this.gone) return;
+      this.gone = true;
+      this.rpc.fail(NO_KERNEL);
+      this.topics.publish("kernel");
+    };
+    watchKernel(this.model.widget_manager as Manager | undefined, signal, lose);
+    // A line only ever goes from live to dead: a new one comes with a new model.
+    this.on("comm_live_update", signal, lose);
+    this.on("comm:close", signal, lose);
   }
 
   /** A later message may be read faster than an earlier one: only the newest is kept. */
@@ -195,12 +219,4 @@ export class ModelHost implements Host {
 
 function stepOf(value: unknown): number | null {
   return typeof value === "number" && value >= 0 ? Math.floor(value) : null;
-}
-
-function commLive(source: unknown): boolean | null {
-  if (typeof source !== "object" || source === null) return null;
-  const model = source as { comm_live?: unknown; comm?: unknown };
-  if (typeof model.comm_live === "boolean") return model.comm_live;
-  if ("comm" in model) return Boolean(model.comm);
-  return null;
 }

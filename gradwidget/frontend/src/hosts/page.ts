@@ -23,7 +23,7 @@ const NO_KERNEL = new Trouble(
 /** A page without a kernel: everything it will ever know came with it. */
 export class PageHost implements Host {
   readonly problem = "";
-  readonly answers: boolean = false;
+  silence: string = "saved page: no kernel";
   private data: PageData;
   private readonly topics = new Topics();
 

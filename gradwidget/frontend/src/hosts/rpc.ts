@@ -1,5 +1,6 @@
 import { Trouble } from "../host";
 import type { Call, Detail, Reply } from "../wire";
+import { legible } from "./legible";
 
 export interface Wire {
   send(message: unknown): void;
@@ -24,6 +25,8 @@ const BUSY = new Trouble(
   "It answers once the running cell is done; then click again.",
 );
 
+const GONE = new Trouble("The kernel can't be reached.", "Run the cell again once there is one.");
+
 type Asked = Call extends infer One ? (One extends Call ? Pick<One, "method" | "params"> : never) : never;
 
 /** Calls to the kernel. Replies reach every page of a model, so ids start with a name of our own. */
@@ -37,7 +40,9 @@ export class Rpc {
     signal: AbortSignal,
   ) {
     wire.listen(signal, (message) => this.answer(message));
-    signal.addEventListener("abort", () => this.drop(), { once: true });
+    signal.addEventListener("abort", () => this.fail(new Trouble("The widget was closed.", "")), {
+      once: true,
+    });
   }
 
   async details(key: number): Promise<Detail> {
@@ -61,7 +66,11 @@ export class Rpc {
         reject(BUSY);
       }, limit);
       this.waiting.set(call.id, { resolve, reject, timer });
-      this.wire.send(call);
+      try {
+        this.wire.send(call);
+      } catch {
+        this.fail(GONE);
+      }
     });
   }
 
@@ -71,14 +80,16 @@ export class Rpc {
     if (!waiting) return;
     this.waiting.delete(message.id);
     clearTimeout(waiting.timer);
-    if (message.error) waiting.reject(new Trouble(message.error.cause, message.error.remedy));
+    if (message.error)
+      waiting.reject(new Trouble(legible(message.error.cause), legible(message.error.remedy)));
     else waiting.resolve(message.result ?? null);
   }
 
-  private drop(): void {
+  /** Nobody will answer any more. */
+  fail(trouble: Trouble): void {
     for (const { reject, timer } of this.waiting.values()) {
       clearTimeout(timer);
-      reject(new Trouble("The widget was closed.", ""));
+      reject(trouble);
     }
     this.waiting.clear();
   }

@@ -1,4 +1,4 @@
-/** The layout; the same in the worker and on the main thread. */
+/** The layout. It is bundled into one function whose text a worker can be made of, see build.mjs. */
 import { layout } from "../layout/index";
 import type { Direction, Placed, Scene } from "../scene";
 

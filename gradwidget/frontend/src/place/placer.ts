@@ -1,6 +1,8 @@
-import workerSource from "inline:./layout.worker.ts";
+import makePlace from "closed:./engine.ts";
 import type { Direction, Placed, Scene } from "../scene";
-import { place } from "./engine";
+import { work } from "./work";
+
+const place = makePlace();
 
 /** Below this many nodes a worker takes longer to start than the layout takes. */
 const SMALL = 200;
@@ -43,7 +45,7 @@ export class Placer {
 
   private start(): Worker | null {
     if (this.worker || this.forbidden) return this.worker;
-    const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+    const url = URL.createObjectURL(new Blob([`(${work})((${makePlace})())`], { type: "text/javascript" }));
     try {
       const worker = new Worker(url);
       worker.onmessage = (event: MessageEvent<Answer>) => this.finish(event.data);

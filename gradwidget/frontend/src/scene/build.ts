@@ -2,7 +2,7 @@
 import type { Scene, SceneEdge, SceneNode } from "../scene";
 import type { GraphPayload, LivePayload } from "../wire";
 import { type Columns, countBehind, depths, readColumns, type Wire } from "./columns";
-import { describeNodes, type Measure, roomOf, sizeMark, sizeNode } from "./text";
+import { describeNodes, type Measure, roomsOf, sizeMark, sizeNode } from "./text";
 
 export interface SceneOptions {
   maxNodes: number;
@@ -23,6 +23,7 @@ export function buildScene(graph: GraphPayload, live: LivePayload | null, option
   const small = graph.nodes <= SMALL;
   const columns = readColumns(graph, drawn);
   const describe = describeNodes(graph, live);
+  const roomOf = roomsOf(graph);
   const nodes: SceneNode[] = [];
   const edges: SceneEdge[] = [];
 
@@ -48,13 +49,13 @@ export function buildScene(graph: GraphPayload, live: LivePayload | null, option
     const ports = {
       inputs: columns.inputs[key] ?? 0,
       outputs: columns.outputs[key] ?? 1,
-      room: roomOf(graph, key),
+      room: roomOf(key),
     };
     const used = columns.used[key];
     const count = {
       inputs: used?.inputs.size ?? 0,
       outputs: used?.outputs.size ?? 0,
-      numbers: small && roomOf(graph, key) > 0,
+      numbers: small && roomOf(key) > 0,
     };
     const size = sizeNode(text, count, measure);
     const copied = copies.get(key);

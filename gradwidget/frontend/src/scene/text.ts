@@ -49,9 +49,9 @@ export function describeNodes(graph: GraphPayload, live: LivePayload | null): (k
     const devices = [...new Set(ours.map((one) => one?.device ?? ""))];
     return {
       kind,
-      title: kind === "leaf" ? aliased || "leaf" : label,
+      title: kind === "leaf" ? aliased || `leaf ${key}` : label,
       name: kind === "leaf" ? "" : aliased,
-      subtitle: join([KIND_WORD[kind], count, form], " · "),
+      subtitle: join([kind === "leaf" && !aliased ? "" : KIND_WORD[kind], count, form], " · "),
       hint: join(
         [
           join([label, named.flat().join(" = ")], " "),
@@ -95,14 +95,23 @@ function gather(rows: [number, number, string][]): Map<number, string> {
 
 /** Vectors of up to this many elements have their numbers written on the wire, as scalars have. */
 const FEW = 4;
-/** What a scalar's and a vector's numbers take. They may be longer than that, and most are shorter. */
-const ROOM = { scalar: 56, vector: 84 };
+/** What a scalar's and a vector's numbers take at least, and at most. */
+const ROOM = { scalar: 56, vector: 84, most: 170 };
+/** A character, and what stands around the text of a gradient, which is mostly as long as the value is. */
+const NUMBERS = { character: 7.6, around: 24 };
 
-/** Judged by the first output: where there are several they are mostly alike. */
-export function roomOf(graph: GraphPayload, key: number): number {
-  const shape = graph.forms[graph.form[key] ?? -1]?.shape;
-  if (!shape || shape.length > 1 || (shape[0] ?? 1) > FEW) return 0;
-  return shape.length === 0 ? ROOM.scalar : ROOM.vector;
+/** How long the straight start of a node's wires is, so that its numbers stand beside it. */
+export function roomsOf(graph: GraphPayload): (key: number) => number {
+  const longest = new Map<number, number>();
+  for (const [key, , text] of graph.values) longest.set(key, Math.max(longest.get(key) ?? 0, text.length));
+  return (key) => {
+    // Judged by the first output: where there are several they are mostly alike.
+    const shape = graph.forms[graph.form[key] ?? -1]?.shape;
+    if (!shape || shape.length > 1 || (shape[0] ?? 1) > FEW) return 0;
+    const least = shape.length === 0 ? ROOM.scalar : ROOM.vector;
+    const needed = Math.ceil((longest.get(key) ?? 0) * NUMBERS.character) + NUMBERS.around;
+    return Math.min(ROOM.most, Math.max(least, needed));
+  };
 }
 
 /** Up to this many characters, a box shows all names of its tensor: that `b` is `a` is worth seeing. */

@@ -83,6 +83,35 @@ export function following(eye: Eye, box: Box, view: Size): Eye {
   return dx === 0 && dy === 0 ? eye : { k, x: eye.x + dx, y: eye.y + dy };
 }
 
+/** So many screens further, but not past the end of the picture. */
+export function paged(eye: Eye, across: number, down: number, content: Box, view: Size): Eye {
+  const turn = (at: number, screens: number, start: number, length: number, room: number) => {
+    const to = at - screens * room;
+    if (screens > 0) return Math.max(to, Math.min(at, room - MARGIN - start - length));
+    return Math.min(to, Math.max(at, MARGIN - start));
+  };
+  const { k } = eye;
+  return {
+    k,
+    x: across === 0 ? eye.x : turn(eye.x, across, content.x * k, content.width * k, view.width),
+    y: down === 0 ? eye.y : turn(eye.y, down, content.y * k, content.height * k, view.height),
+  };
+}
+
+/** So much of the picture always stays in view. */
+const KEPT = 80;
+
+export function clamped(eye: Eye, content: Box, view: Size): Eye {
+  const within = (at: number, start: number, length: number, room: number) => {
+    const kept = Math.min(KEPT, length, room);
+    return clamp(at, kept - start - length, room - kept - start);
+  };
+  const { k } = eye;
+  const x = within(eye.x, content.x * k, content.width * k, view.width);
+  const y = within(eye.y, content.y * k, content.height * k, view.height);
+  return x === eye.x && y === eye.y ? eye : { k, x, y };
+}
+
 export function seen(eye: Eye, view: Size): Box {
   return { x: -eye.x / eye.k, y: -eye.y / eye.k, width: view.width / eye.k, height: view.height / eye.k };
 }

@@ -1,10 +1,12 @@
 import {
   type Box,
   between,
+  clamped,
   type Eye,
   firstSight,
   fitted,
   following,
+  paged,
   revealing,
   type Size,
   zoomedAt,
@@ -16,12 +18,16 @@ const GLIDE_MS = 220;
 export class Camera {
   eye: Eye = { x: 0, y: 0, k: 1 };
   view: Size = { width: 0, height: 0 };
+  /** What is kept in view whatever becomes of the view: the selected box. */
+  subject: Box | null = null;
   /** Moved by the user: from then on a new size keeps the place. */
   private touched = false;
   private content: Box = { x: 0, y: 0, width: 1, height: 1 };
   private output: Box | null = null;
   private down = false;
   private frame = 0;
+  /** Where a glide leads; null at rest. */
+  private target: Eye | null = null;
   private readonly listeners = new Set<() => void>();
 
   constructor(
@@ -41,17 +47,27 @@ export class Camera {
     this.output = output;
     this.down = down;
     if (!keep) this.touched = false;
-    if (!this.touched) this.home();
+    if (this.touched) this.put(this.eye);
+    else this.home();
   }
 
   resize(view: Size): void {
+    const aim = this.target ?? this.eye;
+    const { subject } = this;
+    const kept = subject && following(aim, subject, this.view) === aim ? subject : null;
     this.view = view;
-    if (this.touched) this.announce();
-    else this.home();
+    if (!this.touched) this.home();
+    else if (this.target) this.glide(kept ? following(aim, kept, view) : aim);
+    else this.put(kept ? following(aim, kept, view) : aim);
   }
 
   pan(dx: number, dy: number): void {
     this.put({ ...this.eye, x: this.eye.x + dx, y: this.eye.y + dy });
+  }
+
+  /** By so many screens. */
+  turnPage(across: number, down: number): void {
+    this.glide(paged(this.target ?? this.eye, across, down, this.content, this.view));
   }
 
   zoom(factor: number, at = { x: this.view.width / 2, y: this.view.height / 2 }): void {
@@ -76,32 +92,41 @@ export class Camera {
 
   private home(): void {
     if (this.view.width === 0) return;
-    cancelAnimationFrame(this.frame);
-    this.eye = firstSight(this.content, this.view, this.output, this.down);
+    this.rest();
+    const eye = firstSight(this.content, this.view, this.output, this.down);
+    this.eye = this.subject ? revealing(eye, this.subject, this.view) : eye;
     this.announce();
   }
 
   private put(eye: Eye): void {
-    cancelAnimationFrame(this.frame);
+    this.rest();
     this.touched = true;
-    this.eye = eye;
+    this.eye = clamped(eye, this.content, this.view);
     this.announce();
   }
 
-  private glide(target: Eye): void {
+  private rest(): void {
+    cancelAnimationFrame(this.frame);
+    this.target = null;
+  }
+
+  private glide(to: Eye): void {
     if (this.still()) {
-      this.put(target);
+      this.put(to);
       return;
     }
-    cancelAnimationFrame(this.frame);
+    this.rest();
     this.touched = true;
+    const target = clamped(to, this.content, this.view);
+    this.target = target;
     const from = this.eye;
     const start = performance.now();
     const step = (now: number) => {
       const t = Math.min(1, Math.max(0, (now - start) / GLIDE_MS));
       this.eye = t < 1 ? between(from, target, t) : target;
-      this.announce();
       if (t < 1) this.frame = requestAnimationFrame(step);
+      else this.target = null;
+      this.announce();
     };
     this.frame = requestAnimationFrame(step);
   }

@@ -25,11 +25,44 @@ export function wirePath(points: Point[], direction: Direction): string {
 }
 
 function segment(from: Point, to: Point, right: boolean): string {
-  if (right ? Math.abs(from.y - to.y) < 0.5 : Math.abs(from.x - to.x) < 0.5) return `L${at(to)}`;
+  const bend = bendOf(from, to, right);
+  return bend ? `C${at(bend[0])} ${at(bend[1])} ${at(to)}` : `L${at(to)}`;
+}
+
+/** The two handles between way points; null where the line is straight. */
+function bendOf(from: Point, to: Point, right: boolean): [Point, Point] | null {
+  if (right ? Math.abs(from.y - to.y) < 0.5 : Math.abs(from.x - to.x) < 0.5) return null;
   const bend = (right ? to.x - from.x : to.y - from.y) / 2;
-  const a = right ? { x: from.x + bend, y: from.y } : { x: from.x, y: from.y + bend };
-  const b = right ? { x: to.x - bend, y: to.y } : { x: to.x, y: to.y - bend };
-  return `C${at(a)} ${at(b)} ${at(to)}`;
+  return right
+    ? [
+        { x: from.x + bend, y: from.y },
+        { x: to.x - bend, y: to.y },
+      ]
+    : [
+        { x: from.x, y: from.y + bend },
+        { x: to.x, y: to.y - bend },
+      ];
+}
+
+/** A bent piece as this many straight ones. */
+const PIECES = 8;
+
+/** Points on the line that are close enough to each other to tell what it crosses. */
+export function pointsOn(points: Point[], direction: Direction): Point[] {
+  const right = direction === "right";
+  return points.flatMap((to, i) => {
+    const from = points[i - 1];
+    const bend = from && bendOf(from, to, right);
+    if (!from || !bend) return [to];
+    return Array.from({ length: PIECES }, (_, n) => onCurve(from, bend, to, (n + 1) / PIECES));
+  });
+}
+
+function onCurve(from: Point, [a, b]: [Point, Point], to: Point, t: number): Point {
+  const weights = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3];
+  const mix = (way: "x" | "y") =>
+    [from, a, b, to].reduce((sum, point, i) => sum + point[way] * (weights[i] ?? 0), 0);
+  return { x: mix("x"), y: mix("y") };
 }
 
 export function headPath(points: Point[], direction: Direction): string {

@@ -11,12 +11,13 @@ import { scaleOf } from "./grad/scale";
 import { ScaleLegend } from "./grad/scale_legend";
 import { GraphIndex } from "./graph_index";
 import { Header } from "./header";
+import { Hints } from "./hints";
 import { gradientTexts, placeLabels, portOf, type Texts, valueTexts } from "./labels";
 import { useFollow, useFrame, useReveal, useShow } from "./looking";
 import { netOf } from "./net";
 import { Notes, notesOf } from "./notes";
 import { Panel } from "./panel/panel";
-import { PassChooser } from "./passes";
+import { PassChooser, type PassLinks, wantedFor } from "./passes";
 import { ProbeButton, ProbeStrip, useProbe } from "./probe";
 import { handedEdges } from "./replay/handed_edges";
 import { Player } from "./replay/player";
@@ -46,6 +47,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
   const [height, setHeight] = useState<number | null>(null);
+  // Whoever spoke last: a drag holds until Python sets another height.
+  useLayoutEffect(() => setHeight(null), [host.height]);
 
   const measure = useMemo(() => makeMeasure(root), [root]);
   const scene = useScene(graph, measure);
@@ -84,6 +87,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     [all, arrived],
   );
   const net = useMemo(() => placed && netOf(placed), [placed]);
+  const cuts = useMemo(() => scene.nodes.some((node) => node.role === "cut"), [scene]);
   const worker = replay?.worker ?? null;
   const handing = useMemo(
     () => (run && position && !position.ended && net ? handedEdges(run, position.at, net) : []),
@@ -92,7 +96,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
 
   const frame = useRef<HTMLDivElement>(null);
   useFrame(frame, camera);
-  useShow(camera, placed, frame);
+  useShow(camera, placed, frame, selected, net);
   useReveal(camera, selected, net);
   useFollow(camera, worker, net);
   useLayoutEffect(() => mark("data-gw-passes", String(live?.passes.length ?? 0)), [live, mark]);
@@ -105,14 +109,19 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     [gradients, arrived],
   );
   const select = (key: number | null) => host.select(selectedOf(key, graph));
+  const choosePass = (number: number) => {
+    setWantedPass(wantedFor(number, live));
+    host.stepTo(null);
+  };
+  const links: PassLinks = {
+    known: live?.passes.map(({ number }) => number) ?? [],
+    current: pass?.number ?? null,
+    choose: choosePass,
+  };
   const jump = (key: number) => {
     select(key);
     const node = net?.byKey.get(key);
     if (node) camera.reveal(node);
-  };
-  const choosePass = (number: number | null) => {
-    setWantedPass(number);
-    host.stepTo(null);
   };
   const painted = () => {
     // The boxes in view are drawn once the camera knows its size, before this timer fires.
@@ -128,7 +137,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       <Header
         graph={graph}
         live={live}
+        silence={host.silence}
         labels={all}
+        cuts={cuts}
         camera={camera}
         direction={direction}
         colour={painting}
@@ -143,21 +154,24 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       <div class="gw-main">
         <div class="gw-canvas" ref={frame}>
           {placed && net ? (
-            <Canvas
-              placed={placed}
-              net={net}
-              camera={camera}
-              labels={labels}
-              selected={selected}
-              worker={worker}
-              handing={handing}
-              title={graph.title}
-              measure={measure}
-              look={look}
-              describe={describe}
-              onSelect={select}
-              onPainted={painted}
-            />
+            <>
+              <Canvas
+                placed={placed}
+                net={net}
+                camera={camera}
+                labels={labels}
+                selected={selected}
+                worker={worker}
+                handing={handing}
+                title={graph.title}
+                measure={measure}
+                look={look}
+                describe={describe}
+                onSelect={select}
+                onPainted={painted}
+              />
+              <Hints placed={placed} camera={camera} />
+            </>
           ) : (
             <p class="gw-wait">Laying out the graph…</p>
           )}
@@ -167,10 +181,12 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           graph={graph}
           index={index}
           answer={answer}
-          onUnpack={host.answers ? answer.unpack : null}
+          onUnpack={host.silence ? null : answer.unpack}
           selected={selected}
           pass={pass}
-          latest={pass === passOf(live, null)}
+          latest={pass === (live?.passes.at(-1) ?? null)}
+          watching={!host.silence && !!live?.watching}
+          links={links}
           onSelect={select}
         />
       </div>

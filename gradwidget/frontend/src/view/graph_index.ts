@@ -34,7 +34,14 @@ export class GraphIndex {
     const name = this.names.get(key) ?? "";
     const label = this.graph.labels[this.graph.op[key] ?? -1] ?? "node";
     if (this.kind(key) !== "leaf") return { label, name };
-    return name ? { label: "", name } : { label: "a leaf", name: "" };
+    return name ? { label: "", name } : { label: `leaf ${key}`, name: "" };
+  }
+
+  /** How a node is called where there is no picture: by its name, else by what it is and its number. */
+  called(key: number): string {
+    const { label, name } = this.naming(key);
+    if (name) return name;
+    return this.kind(key) === "leaf" ? label : `${label}, node ${key}`;
   }
 
   kind(key: number): Kind {

@@ -12,7 +12,10 @@ import { plural } from "./numbers";
 interface Props {
   graph: GraphPayload;
   live: LivePayload | null;
+  /** Why nobody answers; "" where there is a kernel that does. */
+  silence: string;
   labels: Label[];
+  cuts: boolean;
   camera: Camera;
   direction: Direction;
   colour: Colour;
@@ -24,11 +27,14 @@ interface Props {
 }
 
 const STEP = 1.25;
+const SILENT = "Nothing new will be seen here. Nodes answer from what was sent along.";
 
 export function Header({
   graph,
   live,
+  silence,
   labels,
+  cuts,
   camera,
   direction,
   colour,
@@ -40,42 +46,45 @@ export function Header({
   const other: Direction = direction === "right" ? "down" : "right";
   return (
     <header class="gw-header">
-      <strong class="gw-heading" dir="auto" title={graph.title}>
-        {graph.title}
-      </strong>
-      <span class="gw-mute gw-count">{countOf(graph)}</span>
-      {live && <Watching live={live} />}
-      <Legend labels={labels} direction={direction} />
-      <span class="gw-space" />
-      {probe}
-      {sized && <ColourSwitch colour={colour} onColour={onColour} />}
-      <span class="gw-group">
-        <button type="button" aria-label="Zoom out" title="Zoom out" onClick={() => camera.zoom(1 / STEP)}>
-          <MinusIcon />
+      <span class="gw-about">
+        <strong class="gw-heading" dir="auto" title={graph.title}>
+          {graph.title}
+        </strong>
+        {live && <Watching watching={live.watching} silence={silence} />}
+        <span class="gw-mute gw-count">{countOf(graph)}</span>
+        <Legend labels={labels} direction={direction} cuts={cuts} />
+      </span>
+      <span class="gw-tools">
+        {probe}
+        {sized && <ColourSwitch colour={colour} onColour={onColour} />}
+        <span class="gw-group">
+          <button type="button" aria-label="Zoom out" title="Zoom out" onClick={() => camera.zoom(1 / STEP)}>
+            <MinusIcon />
+          </button>
+          <Zoom camera={camera} />
+          <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => camera.zoom(STEP)}>
+            <PlusIcon />
+          </button>
+        </span>
+        <button
+          type="button"
+          class="gw-button"
+          aria-label="Fit"
+          title="Show all of the graph"
+          onClick={() => camera.fit()}
+        >
+          <FitIcon /> <span class="gw-word">fit</span>
         </button>
-        <Zoom camera={camera} />
-        <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => camera.zoom(STEP)}>
-          <PlusIcon />
+        <button
+          type="button"
+          class="gw-button"
+          aria-label={`The graph runs ${direction}; turn it to run ${other}`}
+          title={`Turn the graph to run ${other}`}
+          onClick={() => onTurn(other)}
+        >
+          {direction === "right" ? <RightIcon /> : <DownIcon />} <span class="gw-word">{direction}</span>
         </button>
       </span>
-      <button
-        type="button"
-        class="gw-button"
-        aria-label="Fit"
-        title="Show all of the graph"
-        onClick={() => camera.fit()}
-      >
-        <FitIcon /> <span class="gw-word">fit</span>
-      </button>
-      <button
-        type="button"
-        class="gw-button"
-        aria-label={`The graph runs ${direction}; turn it to run ${other}`}
-        title={`Turn the graph to run ${other}`}
-        onClick={() => onTurn(other)}
-      >
-        {direction === "right" ? <RightIcon /> : <DownIcon />} <span class="gw-word">{direction}</span>
-      </button>
     </header>
   );
 }
@@ -85,14 +94,21 @@ function countOf(graph: GraphPayload): string {
   return `${plural(graph.nodes, "node")} · ${plural(leaves, "leaf", "leaves")}`;
 }
 
-function Watching({ live }: { live: LivePayload }) {
-  const title = live.watching
+function Watching({ watching, silence }: { watching: boolean; silence: string }) {
+  if (silence)
+    return (
+      <span class="gw-status gw-silent" role="status" title={SILENT} data-gw-silence="">
+        <i class="gw-dot" />
+        {silence}
+      </span>
+    );
+  const title = watching
     ? "The next backward pass will be recorded."
     : "Backward passes are not being recorded.";
   return (
-    <span class={live.watching ? "gw-status gw-on" : "gw-status"} role="img" aria-label={title} title={title}>
+    <span class={watching ? "gw-status gw-on" : "gw-status"} role="img" aria-label={title} title={title}>
       <i class="gw-dot" />
-      <span class="gw-word">{live.watching ? "watching" : "not watching"}</span>
+      <span class="gw-status-word">{watching ? "watching" : "not watching"}</span>
     </span>
   );
 }

@@ -87,3 +87,10 @@ export const ProbeIcon = () => (
     <path d="M13 4H6.5A3.5 3.5 0 0 0 6.5 11H12M9.5 8.5L12 11L9.5 13.5" />
   </Icon>
 );
+
+/** Points to the right; turned by its button. */
+export const ChevronIcon = () => (
+  <Icon>
+    <path d="M6 3.5L10.5 8L6 12.5" />
+  </Icon>
+);

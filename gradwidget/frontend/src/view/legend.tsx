@@ -1,18 +1,34 @@
 import type { Direction } from "../scene";
 import type { Label } from "./labels";
+import { SCISSORS } from "./nodes";
 
-export function Legend({ labels, direction }: { labels: Label[]; direction: Direction }) {
-  if (labels.length === 0) return null;
-  const gradients = labels.some((label) => label.tone === "gradient");
+interface Props {
+  labels: Label[];
+  direction: Direction;
+  /** Inputs that need no gradient are drawn. */
+  cuts: boolean;
+}
+
+export function Legend({ labels, direction, cuts }: Props) {
+  if (labels.length === 0 && !cuts) return null;
+  const has = (tone: Label["tone"]) => labels.some((label) => label.tone === tone);
   return (
     <p class="gw-legend">
-      <span class="gw-tone-value">value</span>
-      {gradients && (
+      {has("value") && <span class="gw-tone-value">value</span>}
+      {has("gradient") && (
         <span class="gw-tone-gradient">
           <svg class="gw-triangle" width="7" height="9" viewBox="0 0 7 9" aria-hidden="true">
             <path d={direction === "right" ? "M0 4.5L6.5 1V8Z" : "M0 8H7L3.5 1.5Z"} />
           </svg>{" "}
           gradient
+        </span>
+      )}
+      {cuts && (
+        <span class="gw-mute gw-legend-cut">
+          <svg class="gw-scissors" width="15" height="14" viewBox="0 0 15 14" aria-hidden="true">
+            {SCISSORS}
+          </svg>{" "}
+          no gradient
         </span>
       )}
     </p>

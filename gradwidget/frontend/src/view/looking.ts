@@ -18,13 +18,21 @@ export function useFrame(frame: { current: HTMLDivElement | null }, camera: Came
   }, [camera, frame]);
 }
 
-/** A refreshed graph keeps the camera where it is, a turned one is looked at anew. */
+/**
+ * A refreshed graph keeps the camera where it is, a turned one is looked at anew. Whatever happens to the view,
+ * the selected box stays in it.
+ */
 export function useShow(
   camera: Camera,
   placed: Placed | null,
   frame: { current: HTMLDivElement | null },
+  selected: number | null,
+  net: Net | null,
 ): void {
   const shown = useRef<Placed["direction"] | null>(null);
+  useLayoutEffect(() => {
+    camera.subject = (selected !== null && net?.byKey.get(selected)) || null;
+  }, [camera, selected, net]);
   useLayoutEffect(() => {
     if (!placed || !frame.current) return;
     const down = placed.direction === "down";

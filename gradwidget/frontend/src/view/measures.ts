@@ -1,6 +1,4 @@
 /** Sizes in the picture's own pixels. */
-/** Longest text on a wire; the rest is on hover. */
-export const LABEL_CHARS = 9;
 export const LABEL_CHAR_WIDTH = 7.6;
 export const LABEL_HEIGHT = 15;
 export const LABEL_GAP = 8;

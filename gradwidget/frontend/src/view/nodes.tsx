@@ -133,6 +133,14 @@ function Heading({ node, measure }: { node: PlacedNode; measure: Measure }) {
   );
 }
 
+export const SCISSORS = (
+  <>
+    <circle cx="2.6" cy="2.8" r="2.2" />
+    <circle cx="2.6" cy="11.2" r="2.2" />
+    <path d="M4.4 4.2L14 11.4M4.4 9.8L14 2.6" />
+  </>
+);
+
 function Cut({ node, measure }: BoxProps) {
   const hint = node.hint || "This input needs no gradient.";
   const middle = node.height / 2;
@@ -140,13 +148,11 @@ function Cut({ node, measure }: BoxProps) {
     <g class="gw-cut" transform={place(node)} data-gw-id={node.id} role="img" aria-label={hint}>
       <title>{hint}</title>
       <rect class="gw-catch" width={node.width} height={node.height} />
-      <text class="gw-sub gw-name" x={node.width - 22} y={middle + 4} text-anchor="end">
+      <text class="gw-name gw-constant" x={node.width - 23} y={middle + 4} text-anchor="end">
         {shortened(node.title, node.width - 24, (text) => measure(text, "code"))}
       </text>
       <g class="gw-scissors" transform={`translate(${node.width - 17} ${middle - 7})`}>
-        <circle cx="2.6" cy="2.8" r="2.2" />
-        <circle cx="2.6" cy="11.2" r="2.2" />
-        <path d="M4.4 4.2L14 11.4M4.4 9.8L14 2.6" />
+        {SCISSORS}
       </g>
     </g>
   );

@@ -1,25 +1,27 @@
 import type { Num } from "../wire";
 
-const TIDY_EXPONENT = /\.?0*e([+-])0*(\d)/;
-
-/** Four significant digits; integers up to a million in full. */
-export function short(number: Num): string {
-  if (typeof number === "string") return shortText(number);
-  if (!Number.isFinite(number)) return Number.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
-  const size = Math.abs(number);
-  if (Number.isInteger(number) && size < 1e6) return String(number);
-  if (size >= 1e5 || size < 1e-3) return number.toExponential(3).replace(TIDY_EXPONENT, trimmed);
-  return String(Number(number.toPrecision(4)));
+/** Four significant digits, as Python's `%.4g` writes them; whole numbers of an integer type in full. */
+export function short(number: Num, whole = false): string {
+  const value = real(number);
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  if (whole) return String(number);
+  if (value === 0) return Object.is(value, -0) ? "-0" : "0";
+  const [digits = "", exponent = "0"] = rounded(value).split("e");
+  const power = Number(exponent);
+  if (power >= -4 && power < 4) return String(Number(`${digits}e${power}`));
+  const size = String(Math.abs(power)).padStart(2, "0");
+  return `${String(Number(digits))}e${power < 0 ? "-" : "+"}${size}`;
 }
 
-function trimmed(_match: string, sign: string, digit: string): string {
-  return `e${sign === "-" ? "-" : ""}${digit}`;
+/** Four digits; a tie goes to the even one, where JavaScript goes up. */
+function rounded(value: number): string {
+  const text = value.toExponential(3);
+  const tie = /^(-?\d\.\d{2}[02468])50*e(.*)$/.exec(value.toExponential(40));
+  return tie ? `${tie[1]}e${tie[2]}` : text;
 }
 
-/** Integers past 2^53 come as digits, what JSON can't say as a word. */
-function shortText(text: string): string {
-  return /^-?\d{7,}$/.test(text) ? short(Number(text)) : text;
-}
+export const isWhole = (dtype: string): boolean => /^u?int\d+$/.test(dtype);
 
 export const exact = (number: Num): string => String(number);
 

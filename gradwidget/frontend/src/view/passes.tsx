@@ -1,39 +1,47 @@
 import type { LivePayload, Pass } from "../wire";
+import { passOf } from "./state";
 
 interface Props {
   live: LivePayload | null;
   pass: Pass;
-  onPass(number: number | null): void;
+  onPass(number: number): void;
 }
 
-export function passText({ number, label, inside, state, note }: Pass): string {
+/** How the panel leads to passes. */
+export interface PassLinks {
+  known: number[];
+  current: number | null;
+  choose(number: number): void;
+}
+
+export function passText({ number, label, inside, state }: Pass): string {
   const nested = inside > 0 ? `, inside pass ${inside}` : "";
-  const failed = state === "failed" ? `, failed${note ? `: ${note}` : ""}` : "";
+  const failed = state === "failed" ? ", failed" : "";
   const sign = state === "failed" ? "✗ " : inside > 0 ? "↳ " : "";
   return `${sign}pass ${number}: ${label}${nested}${failed}`;
 }
 
-/** The latest pass is followed, so that the next one shows itself. */
+/** What to ask for so that a pass is shown: nothing for the one that is followed anyway, as the next one will be. */
+export const wantedFor = (number: number, live: LivePayload | null): number | null =>
+  number === passOf(live, null)?.number ? null : number;
+
 export function PassChooser({ live, pass, onPass }: Props) {
   const passes = live?.passes ?? [];
   const text = passText(pass);
+  const title = pass.note ? `${text}\n${pass.note}` : text;
   if (passes.length < 2)
     return (
-      <span class="gw-pass gw-mute" title={text} dir="auto" data-gw-pass={pass.number}>
+      <span class="gw-pass gw-mute" title={title} dir="auto" data-gw-pass={pass.number}>
         {text}
       </span>
     );
-  const choose = (event: Event) => {
-    const number = Number((event.currentTarget as HTMLSelectElement).value);
-    onPass(number === passes[passes.length - 1]?.number ? null : number);
-  };
   return (
     <select
       class="gw-select gw-pass"
       aria-label="Backward pass"
-      title={text}
+      title={title}
       value={pass.number}
-      onChange={choose}
+      onChange={(event) => onPass(Number((event.currentTarget as HTMLSelectElement).value))}
       data-gw-pass={pass.number}
     >
       {passes.map((one) => (

@@ -27,7 +27,7 @@ export function useProbe(host: Host): ProbeControl {
     );
   };
   return {
-    offered: probe?.possible && host.answers ? probe : null,
+    offered: probe?.possible && !host.silence ? probe : null,
     state,
     run,
     // A note tells what else would run: that is asked first.

@@ -1,6 +1,7 @@
 /** What the view reads from the host, as hooks. */
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { asTrouble, type Host, type Selected, type Trouble } from "../host";
+import { isTrueName, legibleName } from "../hosts/legible";
 import type { Placer } from "../place/placer";
 import type { Direction, Placed, Scene } from "../scene";
 import { buildScene } from "../scene/build";
@@ -58,19 +59,22 @@ export function keyOf(selected: Selected, graph: GraphPayload | null): number | 
   if (typeof selected === "number") {
     return Number.isInteger(selected) && selected >= 0 && selected < graph.nodes ? selected : null;
   }
-  return graph.names.find(([, , names]) => names.includes(selected))?.[0] ?? null;
+  const shown = legibleName(selected);
+  return graph.names.find(([, , names]) => names.includes(shown))?.[0] ?? null;
 }
 
 /** How this page tells Python of a node: by its name, if that is unique to it. */
 export function selectedOf(key: number | null, graph: GraphPayload): Selected {
   if (key === null) return null;
   const name = graph.names.find(([owner]) => owner === key)?.[2][0];
-  return name !== undefined && keyOf(name, graph) === key ? name : key;
+  return name !== undefined && isTrueName(name) && keyOf(name, graph) === key ? name : key;
 }
 
+/** A pass inside another one is a part of that one: the last that stands by itself is followed. */
 export function passOf(live: LivePayload | null, wanted: number | null): Pass | null {
   const passes = live?.passes ?? [];
-  return passes.find((pass) => pass.number === wanted) ?? passes[passes.length - 1] ?? null;
+  const asked = passes.find((pass) => pass.number === wanted);
+  return asked ?? passes.findLast((pass) => pass.inside === 0) ?? passes.at(-1) ?? null;
 }
 
 export interface Answer {
@@ -112,7 +116,7 @@ export function useDetail(host: Host, key: number | null): Answer {
       );
     };
     host.subscribe(life.signal, (topic) => {
-      if (topic === "live" || topic === "graph") ask();
+      if (topic === "live" || topic === "graph" || topic === "kernel") ask();
       if (topic === "details") setAnswer((old) => ({ ...old, detail: old.detail ?? host.cached(key) }));
     });
     ask();

@@ -5,7 +5,7 @@ import { unpacked } from "./story.mjs";
 
 /** A page with a kernel behind it: one that answers in a moment, or in words. */
 export class DemoHost extends PageHost {
-  override readonly answers: boolean = true;
+  override silence = "";
   /** What was asked for. */
   readonly calls: string[] = [];
   refusal: Trouble | null = null;

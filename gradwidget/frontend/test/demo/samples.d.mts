@@ -1,5 +1,5 @@
 type Make = (options: object) => unknown;
 export const SAMPLES: Record<
-  "abc" | "story" | "kinds" | "mlp" | "nan" | "hostile" | "big300" | "big3000" | "big6000",
+  "extremes" | "abc" | "story" | "kinds" | "mlp" | "nan" | "hostile" | "big300" | "big3000" | "big6000",
   Make
 >;

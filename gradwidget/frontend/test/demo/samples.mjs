@@ -1,3 +1,4 @@
+import { extremes } from "./extremes.mjs";
 import { Builder, matrix, scalar } from "./graphs.mjs";
 import { story } from "./story.mjs";
 
@@ -199,6 +200,7 @@ export function kinds(options) {
 }
 
 export const SAMPLES = {
+  extremes: (options) => extremes(options),
   story: (options) => story(options),
   abc: (options) => abc(options),
   mlp: (options) => mlp(options),

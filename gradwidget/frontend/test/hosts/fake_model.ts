@@ -10,6 +10,7 @@ export const packed = (value: unknown) =>
 export class FakeModel implements AnyModel {
   readonly sent: { id: string; params: { key: number } }[] = [];
   saved = 0;
+  widget_manager: unknown;
   readonly listeners = new Map<string, Set<Listener>>();
 
   constructor(private readonly state: Record<string, unknown>) {}

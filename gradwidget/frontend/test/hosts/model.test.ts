@@ -9,7 +9,7 @@ import { FakeModel, packed } from "./fake_model";
 const data = page("abc");
 const detail = data.details["1"] as Detail;
 
-function open(state: Record<string, unknown> = {}) {
+function open(state: Record<string, unknown> = {}, manager?: unknown) {
   const life = new AbortController();
   const model = new FakeModel({
     _graph: packed(data.graph),
@@ -17,6 +17,7 @@ function open(state: Record<string, unknown> = {}) {
     selected: null,
     ...state,
   });
+  model.widget_manager = manager;
   const host = new ModelHost(model, life.signal);
   const topics: Topic[] = [];
   host.subscribe(life.signal, (topic) => topics.push(topic));
@@ -181,9 +182,69 @@ describe("without a kernel", () => {
     // How anywidget's proxy lets the model itself be seen.
     model.emit("change:selected", { comm_live: false });
     expect(await host.details(1)).toEqual(detail);
-    expect(host.answers).toBe(false);
+    expect(host.silence).toBe("no kernel: saved state");
     await expect(host.probe()).rejects.toThrow(/No kernel/);
     await expect(host.details(2)).rejects.toThrow(/No kernel is connected.*Run the cell again/);
     expect(model.sent).toHaveLength(0);
+  });
+});
+
+describe("when the kernel goes", () => {
+  const kernel = () => {
+    const signal = () => {
+      const slots = new Set<(sender: unknown, value: unknown) => void>();
+      return {
+        slots,
+        connect: (slot: (sender: unknown, value: unknown) => void) => slots.add(slot),
+        disconnect: (slot: (sender: unknown, value: unknown) => void) => slots.delete(slot),
+        emit: (value?: unknown) => [...slots].map((slot) => slot(null, value)),
+      };
+    };
+    return { statusChanged: signal(), disposed: signal() };
+  };
+
+  it.each([
+    ["it is shut down", (k: ReturnType<typeof kernel>) => k.statusChanged.emit("dead")],
+    ["it is restarted", (k: ReturnType<typeof kernel>) => k.statusChanged.emit("restarting")],
+    ["another takes its place", (k: ReturnType<typeof kernel>) => k.disposed.emit()],
+    ["its line is cut", (_: unknown, model: FakeModel) => model.emit("comm_live_update")],
+    ["the widget is closed", (_: unknown, model: FakeModel) => model.emit("comm:close")],
+  ])("because %s, it says so, ends what waits, and writes nothing more", async (_, end) => {
+    const line = kernel();
+    const { model, host, topics } = open({ _details: packed({ 1: detail }) }, { kernel: line });
+    await vi.waitFor(() => expect(host.cached(1)).toEqual(detail));
+    expect(host.silence).toBe("");
+    line.statusChanged.emit("busy");
+    expect(host.silence).toBe("");
+    const waiting = expect(host.details(2)).rejects.toThrow(/No kernel is connected/);
+    end(line, model);
+    await waiting;
+    expect(host.silence).toBe("kernel gone: last known state");
+    expect(topics).toContain("kernel");
+    host.select("a");
+    expect([model.get("selected"), model.saved]).toEqual(["a", 0]);
+    expect(await host.details(1)).toEqual(detail);
+    await expect(host.details(2)).rejects.toThrow(/not saved with it/);
+  });
+
+  it("nobody listens to it after the widget's end", () => {
+    const line = kernel();
+    const { life } = open({}, { kernel: line });
+    expect(line.statusChanged.slots.size).toBe(1);
+    life.abort();
+    expect([line.statusChanged.slots.size, line.disposed.slots.size]).toEqual([0, 0]);
+  });
+
+  it("a line that is dead from the start is seen in the model's layout", () => {
+    expect(open({ layout: { comm_live: false } }).host.silence).toBe("no kernel: saved state");
+    expect(open({ layout: { comm_live: true } }).host.silence).toBe("");
+  });
+
+  it("a line that can't carry a call ends it in words", async () => {
+    const { model, host } = open();
+    model.send = () => {
+      throw new Error("disposed");
+    };
+    await expect(host.details(1)).rejects.toThrow(/can't be reached/);
   });
 });

@@ -100,9 +100,7 @@ describe("passes", () => {
     const figure = await shown("story");
     const options = figure.find("option").map((option) => option.textContent);
     expect(options).toContain("pass 1: backward from loss");
-    expect(options).toContain(
-      "✗ pass 2: backward from loss, failed: RuntimeError in hook scale: shapes differ",
-    );
+    expect(options).toContain("✗ pass 2: backward from loss, failed");
     expect(options).toContain("↳ pass 3: backward from loss, inside pass 2");
     figure.host.change("step", { step: 1 });
     const select = figure.find('[aria-label="Backward pass"]')[0] as HTMLSelectElement;

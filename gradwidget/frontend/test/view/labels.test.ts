@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { layout } from "../../src/layout/index";
 import { buildScene } from "../../src/scene/build";
 import type { Box } from "../../src/view/camera";
-import { gradientTexts, labelText, placeLabels, valueTexts } from "../../src/view/labels";
+import { labelTexts } from "../../src/view/label_texts";
+import { gradientTexts, placeLabels, valueTexts } from "../../src/view/labels";
 import { page } from "../samples";
 
 const measure = (text: string) => text.length * 8;
@@ -35,9 +36,28 @@ describe.each(["right", "down"] as const)("labels of a graph that runs %s", (dir
   });
 });
 
-it("rounds a number that is too long, and cuts what is no number", () => {
-  expect(labelText("1.3")).toBe("1.3");
-  expect(labelText("-1.234567e-10")).toBe("-1.2e-10");
-  expect(labelText("0.123456789")).toBe("0.1235");
-  expect(labelText("[nan, 0, 1.3863]")).toBe("[nan, 0,…");
+it("cuts between the elements of a vector, never inside a number", () => {
+  expect(labelTexts("-1.234e-10")).toEqual(["-1.234e-10"]);
+  expect(labelTexts("1.894-2.5j")).toEqual(["1.894-2.5j"]);
+  expect(labelTexts("[nan, 0, 1.386]")).toEqual(["[nan, 0, 1.386]", "[nan, 0, …]", "[nan, …]"]);
+  expect(labelTexts("[[1, 2], [3, 4]]")).toEqual(["[[1, 2], [3, 4]]"]);
+  expect(labelTexts("[5]")).toEqual(["[5]"]);
+});
+
+it.each(["abc", "kinds", "nan", "hostile"] as const)(
+  "has nothing but whole numbers on the wires of %s",
+  (name) => {
+    for (const direction of ["right", "down"] as const)
+      for (const { text, full } of labelsOf(name, direction).labels)
+        expect(labelTexts(full.replace(/, summed.*/, ""))).toContain(text.replace("Σ ", ""));
+  },
+);
+
+it("shows a longer text where there is room for it", () => {
+  const { graph, live } = page("abc");
+  const values: typeof graph.values = graph.values.map(([key, output]) => [key, output, "-1.235e+08"]);
+  const scene = buildScene({ ...graph, values }, null, { maxNodes: 3000, measure });
+  const placed = layout(scene, { direction: "right" });
+  const texts = placeLabels(placed, valueTexts({ ...graph, values }), gradientTexts(live?.passes[0] ?? null));
+  expect(texts.filter(({ text }) => text === "-1.235e+08")).toHaveLength(5);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clipped, grouped, plural, real, short } from "../../src/view/numbers";
+import { clipped, grouped, isWhole, plural, real, short } from "../../src/view/numbers";
 
 describe("short", () => {
   it.each([
@@ -9,19 +9,33 @@ describe("short", () => {
     [0.0123456, "0.01235"],
     [-0.2888499, "-0.2888"],
     [42, "42"],
-    [123456, "123456"],
-    [1234567, "1.235e6"],
-    [12345.678, "12350"],
-    [123456.7, "1.235e5"],
-    [0.00012, "1.2e-4"],
+    [123456, "1.235e+05"],
+    [1234567, "1.235e+06"],
+    [12345.678, "1.235e+04"],
+    [12345, "1.234e+04"],
+    [12355, "1.236e+04"],
+    [1.0005, "1"],
+    [9999.5, "1e+04"],
+    [0.00012, "0.00012"],
+    [0.000012, "1.2e-05"],
     [1e-10, "1e-10"],
     [2.5e-30, "2.5e-30"],
+    [-1e-100, "-1e-100"],
     [Number.NaN, "nan"],
     [Number.NEGATIVE_INFINITY, "-inf"],
     ["nan", "nan"],
     ["inf", "inf"],
-    ["9007199254740993", "9.007e15"],
+    ["9007199254740993", "9.007e+15"],
   ])("%s reads %s", (number, text) => expect(short(number)).toBe(text));
+});
+
+it("writes integers of an integer type in full", () => {
+  expect([123456, "9007199254740993", -7].map((number) => short(number, true))).toEqual([
+    "123456",
+    "9007199254740993",
+    "-7",
+  ]);
+  expect(["int64", "uint8", "float32", "bool"].map(isWhole)).toEqual([true, true, false, false]);
 });
 
 it("gives arithmetic what JSON can't say", () => {

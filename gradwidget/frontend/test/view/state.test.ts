@@ -33,3 +33,13 @@ it("shows the pass that was asked for, else the latest", () => {
   expect(passOf(live, 77)?.number).toBe(2);
   expect(passOf(null, null)).toBeNull();
 });
+
+it("follows no pass that runs inside another", () => {
+  if (!live) throw new Error("no sample");
+  const [first, second] = live.passes.map((pass) => ({ ...pass }));
+  if (!first || !second) throw new Error("no sample");
+  const nested = { ...live, passes: [first, { ...second, inside: 1 }] };
+  expect(passOf(nested, null)?.number).toBe(1);
+  expect(passOf(nested, 2)?.number).toBe(2);
+  expect(passOf({ ...live, passes: [{ ...first, inside: 9 }] }, null)?.number).toBe(1);
+});

@@ -1,4 +1,10 @@
-export function Empty({ hasPasses }: { hasPasses: boolean }) {
+interface Props {
+  hasPasses: boolean;
+  /** The next backward pass will be seen. */
+  watching: boolean;
+}
+
+export function Empty({ hasPasses, watching }: Props) {
   return (
     <div class="gw-panel-body gw-empty">
       <h3>Nothing selected</h3>
@@ -6,11 +12,14 @@ export function Empty({ hasPasses }: { hasPasses: boolean }) {
         Click a node to see its value, its gradient, what it saved for the backward pass and what its hooks
         saw.
       </p>
-      {!hasPasses && (
-        <p>
-          Gradients appear here and on the wires once you call <code>backward()</code>.
-        </p>
-      )}
+      {!hasPasses &&
+        (watching ? (
+          <p>
+            Gradients appear here and on the wires once you call <code>backward()</code>.
+          </p>
+        ) : (
+          <p>There are no gradients: no backward pass was seen.</p>
+        ))}
       <dl class="gw-keys">
         <dt>
           <kbd>drag</kbd>

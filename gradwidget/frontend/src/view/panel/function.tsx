@@ -1,14 +1,15 @@
 import type { FunctionInfo } from "../../wire";
+import { Name } from "./long";
 import { Row, Section } from "./parts";
 
 /** What a torch.autograd.Function of the user's says of itself. */
 export function FunctionFacts({ facts }: { facts: FunctionInfo | null }) {
   if (!facts) return null;
   return (
-    <Section title="Function" {...(facts.where && { aside: facts.where })}>
+    <Section title="Function" aside={facts.where}>
       <div data-gw-function={facts.name}>
         <Row label="class">
-          <code dir="auto">{facts.name}</code>
+          <Name text={facts.name} />
         </Row>
         <Row label="missing gradients arrive as">{facts.materialize ? "zeros" : "None"}</Row>
         {facts.needs.map(([name, needed], i) => (
@@ -16,7 +17,7 @@ export function FunctionFacts({ facts }: { facts: FunctionInfo | null }) {
             key={i}
             label={
               <>
-                argument <code dir="auto">{name}</code>
+                argument <Name text={name} />
               </>
             }
           >

@@ -1,11 +1,12 @@
 import type { Detail, GraphPayload } from "../../wire";
-import { clipped } from "../numbers";
+import { Name } from "./long";
 
 export function BriefHeading({ graph, selected }: { graph: GraphPayload; selected: number }) {
   const op = graph.op[selected] ?? -1;
   const name = graph.names.find(([key]) => key === selected)?.[2][0] ?? "";
   return (
     <Title
+      node={selected}
       label={graph.labels[op] ?? "Node"}
       names={name ? [name] : []}
       under={graph.ops[op] ?? ""}
@@ -17,11 +18,17 @@ export function BriefHeading({ graph, selected }: { graph: GraphPayload; selecte
 export function Heading({ detail, second }: { detail: Detail; second: boolean }) {
   return (
     <>
-      <Title label={detail.label} names={detail.names} under={detail.op} subtitle={detail.subtitle} />
+      <Title
+        node={detail.key}
+        label={detail.label}
+        names={detail.names}
+        under={detail.op}
+        subtitle={detail.subtitle}
+      />
       {second && <p class="gw-mute">second order: made by a backward pass</p>}
       {detail.module && (
         <p class="gw-module">
-          in <code dir="auto">{detail.module}</code>
+          in <Name text={detail.module} />
         </p>
       )}
       {detail.source && (
@@ -34,46 +41,43 @@ export function Heading({ detail, second }: { detail: Detail; second: boolean })
   );
 }
 
-/** A name is shown whole, unless it is longer than any name should be. */
-const LONG_NAME = 80;
-
 interface TitleProps {
+  node: number;
   label: string;
   names: string[];
   subtitle: string;
   under: string;
 }
 
-function Title({ label, names, subtitle, under }: TitleProps) {
+function Title({ node, label, names, subtitle, under }: TitleProps) {
   const [name = "", ...others] = names.filter((text) => text !== label);
   return (
     <>
-      <h3>
-        {label}{" "}
-        {name && (
-          <code dir="auto" title={name}>
-            {clipped(name, LONG_NAME)}
-          </code>
-        )}
-      </h3>
+      <h3>{name ? <Named label={label} name={name} /> : `${label}, node ${node}`}</h3>
       <p class="gw-mute gw-subtitle">
         {subtitle}
         {subtitle && under && " · "}
         {under && <code>{under}</code>}
       </p>
       {others.length > 0 && (
-        <p class="gw-mute gw-subtitle">
+        <p class="gw-mute gw-two-lines" title={others.join("\n")}>
           also named{" "}
           {others.map((other, i) => (
             <span key={other}>
               {i > 0 && ", "}
-              <code dir="auto" title={other}>
-                {clipped(other, LONG_NAME)}
-              </code>
+              <code dir="auto">{other}</code>
             </span>
           ))}
         </p>
       )}
     </>
+  );
+}
+
+function Named({ label, name }: { label: string; name: string }) {
+  return (
+    <span class="gw-two-lines" title={name}>
+      {label} <code dir="auto">{name}</code>
+    </span>
   );
 }

@@ -8,7 +8,14 @@ import { colourOf, css, INKS, ODD_COLOURS, reach } from "./colours";
 const MIN_HEIGHT = 22;
 const MAX_HEIGHT = 150;
 
-export function HeatMap({ corner, shape }: { corner: TensorCorner; shape: number[] }) {
+interface Props {
+  corner: TensorCorner;
+  shape: number[];
+  /** Of an integer type. */
+  whole: boolean;
+}
+
+export function HeatMap({ corner, shape, whole }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [over, setOver] = useState<number | null>(null);
   const theme = useTheme();
@@ -52,7 +59,11 @@ export function HeatMap({ corner, shape }: { corner: TensorCorner; shape: number
         onPointerLeave={() => setOver(null)}
       />
       <figcaption>
-        {over === null ? <Caption corner={corner} shape={shape} largest={largest} /> : cell(corner, over)}
+        {over === null ? (
+          <Caption corner={corner} shape={shape} whole={whole} largest={largest} />
+        ) : (
+          cell(corner, over)
+        )}
       </figcaption>
     </figure>
   );
@@ -65,15 +76,15 @@ function cell(corner: TensorCorner, at: number): string {
   return `[${row}, ${column}] = ${corner.text?.[at] ?? exact(number)}`;
 }
 
-function Caption({ corner, shape, largest }: { corner: TensorCorner; shape: number[]; largest: number }) {
+function Caption({ corner, shape, whole, largest }: Props & { largest: number }) {
   const odd = (test: (n: number) => boolean) => corner.data.some((number) => test(real(number)));
   const { below, paper, above } = INKS[useTheme()];
   return (
     <>
       <span class="gw-scale">
-        {short(-largest)}
+        {short(0 - largest, whole)}
         <i style={{ background: `linear-gradient(90deg, ${css(below)}, ${css(paper)}, ${css(above)})` }} />
-        {short(largest)}
+        {short(largest, whole)}
       </span>
       {odd(Number.isNaN) && <Swatch colour={ODD_COLOURS.nan} name="nan" />}
       {odd((n) => Math.abs(n) === Infinity) && <Swatch colour={ODD_COLOURS.inf} name="inf" />}

@@ -4,7 +4,13 @@ import { exact, grouped, short } from "../numbers";
 const WIDTH = 240;
 const HEIGHT = 36;
 
-export function Histogram({ histogram }: { histogram: NonNullable<TensorView["histogram"]> }) {
+interface Props {
+  histogram: NonNullable<TensorView["histogram"]>;
+  /** Of an integer type. */
+  whole: boolean;
+}
+
+export function Histogram({ histogram, whole }: Props) {
   const { low, high, counts } = histogram;
   const tallest = Math.max(1, ...counts);
   const step = WIDTH / Math.max(1, counts.length);
@@ -14,7 +20,7 @@ export function Histogram({ histogram }: { histogram: NonNullable<TensorView["hi
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Histogram of ${counts.length} bars from ${short(low)} to ${short(high)}`}
+        aria-label={`Histogram of ${counts.length} bars from ${short(low, whole)} to ${short(high, whole)}`}
       >
         {counts.map((count, i) => {
           // A bar of one element in a million still shows.
@@ -33,8 +39,8 @@ export function Histogram({ histogram }: { histogram: NonNullable<TensorView["hi
         })}
       </svg>
       <figcaption>
-        <span title={exact(low)}>{short(low)}</span>
-        <span title={exact(high)}>{short(high)}</span>
+        <span title={exact(low)}>{short(low, whole)}</span>
+        <span title={exact(high)}>{short(high, whole)}</span>
       </figcaption>
     </figure>
   );

@@ -1,7 +1,8 @@
 import type { Detail, Hook, HookStep } from "../../wire";
 import { plural } from "../numbers";
+import { Name, Words } from "./long";
 import { Chip, Note, Row, Section } from "./parts";
-import { TensorFigures } from "./tensor";
+import { TensorBrief } from "./tensor";
 
 /** The user's own hooks, and what they did to the gradient on its way through. */
 export function Hooks({ detail }: { detail: Detail }) {
@@ -32,9 +33,9 @@ export function Hooks({ detail }: { detail: Detail }) {
 function HookRow({ hook }: { hook: Hook }) {
   return (
     <li>
-      <code dir="auto">{hook.name}</code> <span class="gw-mute">{hook.kind}</span>
+      <Name text={hook.name} /> <span class="gw-mute">{hook.kind}</span>
       {hook.where && (
-        <span class="gw-mute gw-where" dir="auto">
+        <span class="gw-mute gw-where gw-clip" dir="auto" title={hook.where}>
           {hook.where}
         </span>
       )}
@@ -49,12 +50,13 @@ function Rung({ step }: { step: HookStep }) {
       <Row
         label={
           <>
-            {step.what} {step.change && (still ? <span>· {step.change}</span> : <Chip>{step.change}</Chip>)}
+            <Words text={step.what} />{" "}
+            {step.change && (still ? <span>· {step.change}</span> : <Chip text={step.change} />)}
           </>
         }
       >
         {step.tensor ? (
-          <TensorFigures view={step.tensor} tone="gradient" />
+          <TensorBrief view={step.tensor} />
         ) : (
           <span class="gw-mute">{step.note ? "" : "none"}</span>
         )}

@@ -67,7 +67,7 @@ function Quantity({ label, tone, view, note, chip }: QuantityProps) {
       <Row
         label={
           <>
-            {code ? <code>{label}</code> : label} {chip && <Chip>{chip}</Chip>}
+            {code ? <code>{label}</code> : label} {chip && <Chip text={chip} />}
           </>
         }
       >

@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../../host";
 import type { Detail, GraphPayload, Pass } from "../../wire";
 import type { GraphIndex } from "../graph_index";
+import type { PassLinks } from "../passes";
 import type { Answer } from "../state";
 import { Captures } from "./captures";
 import { Empty } from "./empty";
@@ -24,14 +25,18 @@ interface Props {
   selected: number | null;
   pass: Pass | null;
   latest: boolean;
+  /** The next backward pass will be seen. */
+  watching: boolean;
+  links: PassLinks;
   onSelect(key: number): void;
 }
 
-export function Panel({ graph, index, answer, onUnpack, selected, pass, latest, onSelect }: Props) {
+export function Panel(props: Props) {
+  const { graph, index, answer, onUnpack, selected, pass, latest, links, onSelect } = props;
   if (selected === null) {
     return (
       <aside class="gw-panel" aria-label="Inspector" data-gw-panel="">
-        <Empty hasPasses={pass !== null} />
+        <Empty hasPasses={pass !== null} watching={props.watching} />
       </aside>
     );
   }
@@ -52,7 +57,14 @@ export function Panel({ graph, index, answer, onUnpack, selected, pass, latest, 
           <BriefHeading graph={graph} selected={selected} />
         )}
         {detail && (
-          <Body detail={detail} pass={latest ? null : pass} onUnpack={onUnpack} onSelect={onSelect} />
+          <Body
+            detail={detail}
+            index={index}
+            pass={latest ? null : pass}
+            links={links}
+            onUnpack={onUnpack}
+            onSelect={onSelect}
+          />
         )}
         {!detail && !trouble && <Patience />}
         {trouble && <TroubleBox trouble={trouble} stale={detail !== null} />}
@@ -63,12 +75,14 @@ export function Panel({ graph, index, answer, onUnpack, selected, pass, latest, 
 
 interface BodyProps {
   detail: Detail;
+  index: GraphIndex;
   pass: Pass | null;
+  links: PassLinks;
   onUnpack: Unpack | null;
   onSelect(key: number): void;
 }
 
-function Body({ detail, pass, onUnpack, onSelect }: BodyProps) {
+function Body({ detail, index, pass, links, onUnpack, onSelect }: BodyProps) {
   return (
     <>
       <Outputs detail={detail} pass={pass} />
@@ -81,8 +95,8 @@ function Body({ detail, pass, onUnpack, onSelect }: BodyProps) {
       <Hooks detail={detail} />
       <FunctionFacts facts={detail.function} />
       <SavedVariables detail={detail} onUnpack={onUnpack} />
-      <Captures detail={detail} />
-      <Links detail={detail} onSelect={onSelect} />
+      <Captures detail={detail} links={links} />
+      <Links detail={detail} index={index} onSelect={onSelect} />
     </>
   );
 }

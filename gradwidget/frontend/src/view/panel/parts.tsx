@@ -14,8 +14,14 @@ export function Section({
     <section class="gw-section">
       {title && (
         <div class="gw-row">
-          <h4>{title}</h4>
-          {aside && <span class="gw-mute">{aside}</span>}
+          <h4 class="gw-clip" dir="auto" title={title}>
+            {title}
+          </h4>
+          {aside && (
+            <span class="gw-mute gw-clip" dir="auto" title={aside}>
+              {aside}
+            </span>
+          )}
         </div>
       )}
       {children}
@@ -23,19 +29,26 @@ export function Section({
   );
 }
 
-export function Row({ label, children }: { label: ComponentChildren; children: ComponentChildren }) {
+interface RowProps {
+  label: ComponentChildren;
+  /** One above the other, not side by side. */
+  stacked?: boolean;
+  children: ComponentChildren;
+}
+
+export function Row({ label, stacked = false, children }: RowProps) {
   return (
-    <div class="gw-row">
+    <div class={stacked ? "gw-row gw-stacked" : "gw-row"}>
       <span class="gw-label-cell">{label}</span>
       <span class="gw-value-cell">{children}</span>
     </div>
   );
 }
 
-export function Chip({ children, tone = "" }: { children: ComponentChildren; tone?: string }) {
+export function Chip({ text, tone = "" }: { text: string; tone?: string }) {
   return (
-    <span class={`gw-chip ${tone && `gw-chip-${tone}`}`} dir="auto">
-      {children}
+    <span class={`gw-chip gw-clip ${tone && `gw-chip-${tone}`}`} dir="auto" title={text}>
+      {text}
     </span>
   );
 }

@@ -1,4 +1,5 @@
 import type { Detail, Saved } from "../../wire";
+import { Name, Words } from "./long";
 import { Chip, Note, Row, Section } from "./parts";
 import { TensorBody, TensorFigures } from "./tensor";
 import { type Unpack, UnpackButton } from "./unpack";
@@ -10,6 +11,9 @@ const STATE_CHIPS: Partial<Record<Saved["state"], string>> = {
   packed: "packed",
   unknown: "unknown",
 };
+
+/** A text longer than this has lines of its own. */
+const LONG = 24;
 
 interface Props {
   detail: Detail;
@@ -43,19 +47,18 @@ function SavedRow({ saved, note, onUnpack }: RowProps) {
   return (
     <div data-gw-saved={saved.name}>
       <Row
+        stacked={saved.text.length > LONG}
         label={
           <>
-            <code>{saved.name}</code> {saved.same_as && <Chip>= {saved.same_as}</Chip>}{" "}
-            {chip && <Chip tone={saved.state === "modified" ? "warn" : ""}>{chip}</Chip>}
+            <Name text={saved.name} /> {saved.same_as && <Chip text={`= ${saved.same_as}`} />}{" "}
+            {chip && <Chip text={chip} tone={saved.state === "modified" ? "warn" : ""} />}
           </>
         }
       >
         {saved.tensor ? (
           <TensorFigures view={saved.tensor} tone="" />
         ) : (
-          <span class="gw-num" dir="auto">
-            {saved.text || (saved.state === "none" ? "None" : "")}
-          </span>
+          <Words class="gw-num" text={saved.text || (saved.state === "none" ? "None" : "")} />
         )}
       </Row>
       {saved.tensor && <TensorBody view={saved.tensor} />}

@@ -1,8 +1,9 @@
 import type { TensorView } from "../../wire";
-import { exact, grouped, short } from "../numbers";
+import { exact, isWhole, short } from "../numbers";
 import { HeatMap } from "./heat";
 import { Histogram } from "./histogram";
 import { Figures } from "./parts";
+import { Statistics, spreadOf } from "./statistics";
 
 /** Up to this many rows and columns a tensor is a table of numbers, beyond it a heat map. */
 const TABLE = 8;
@@ -16,35 +17,55 @@ function isTable({ values }: TensorView): boolean {
 /** Short enough for the right-hand end of a row. */
 export function TensorFigures({ view, tone }: { view: TensorView; tone: string }) {
   const only = view.values?.data[0];
-  if (isScalar(view) && only !== undefined && !view.values?.text) {
-    return <Figures text={short(only)} exact={view.exact || exact(only)} tone={tone} />;
-  }
+  if (isScalar(view))
+    return (
+      <Figures text={view.text} exact={view.exact || (only === undefined ? "" : exact(only))} tone={tone} />
+    );
   return (
     <>
-      {!isScalar(view) && <span class="gw-mute gw-form">{view.form}</span>}{" "}
-      {(isScalar(view) || !isTable(view)) && <Figures text={view.text} exact={view.exact} tone={tone} />}
+      <span class="gw-mute gw-form">{view.form}</span>{" "}
+      {!isTable(view) && <Figures text={view.text} exact={view.exact} tone={tone} />}
     </>
+  );
+}
+
+/** All in one, for the lines of a list. */
+export function TensorBrief({ view }: { view: TensorView }) {
+  return (
+    <span class="gw-two-lines" title={view.form}>
+      <Figures text={view.text || view.form} exact={view.exact} tone="gradient" />
+    </span>
   );
 }
 
 /** The elements and how they are spread; nothing more for a scalar. */
 export function TensorBody({ view }: { view: TensorView }) {
-  if (isScalar(view)) return view.note ? <p class="gw-mute gw-small">{view.note}</p> : null;
   const table = isTable(view);
+  const spread = spreadOf(view);
+  const stats = !isScalar(view) && (!table || spread.odd);
+  const note = stats || !aboutStatistics(view.note) ? view.note : "";
+  if (isScalar(view)) return note ? <p class="gw-mute gw-small">{note}</p> : null;
   return (
     <div class="gw-tensor">
-      {table ? <Table view={view} /> : view.values && <HeatMap corner={view.values} shape={view.shape} />}
-      {view.histogram && !table && <Histogram histogram={view.histogram} />}
-      {view.stats && (!table || hasOdd(view)) && <StatsLine view={view} />}
-      {view.note && <p class="gw-mute gw-small">{view.note}</p>}
+      {table && <Table view={view} />}
+      {!table && view.values && spread.finite > 0 && (spread.odd || spread.equal === null) && (
+        <HeatMap corner={view.values} shape={view.shape} whole={isWhole(view.dtype)} />
+      )}
+      {!table && view.histogram && spread.finite > 0 && spread.equal === null && (
+        <Histogram histogram={view.histogram} whole={isWhole(view.dtype)} />
+      )}
+      {stats && <Statistics view={view} spread={spread} />}
+      {note && <p class="gw-mute gw-small">{note}</p>}
     </div>
   );
 }
 
-const hasOdd = ({ stats }: TensorView) => !!stats && stats.nan + stats.inf > 0;
+/** "Complex: statistics of the magnitude." means nothing where there are none. */
+const aboutStatistics = (note: string): boolean => /statistics/.test(note);
 
 function Table({ view }: { view: TensorView }) {
   const corner = view.values;
+  const whole = isWhole(view.dtype);
   if (!corner || corner.rows * corner.columns === 0) return <p class="gw-mute gw-small">no elements</p>;
   return (
     <div class="gw-scroll">
@@ -59,7 +80,7 @@ function Table({ view }: { view: TensorView }) {
                 const text = corner.text?.[at];
                 return (
                   <td key={column} title={text ?? exact(number)}>
-                    {text ?? short(number)}
+                    {text ?? short(number, whole)}
                   </td>
                 );
               })}
@@ -68,32 +89,5 @@ function Table({ view }: { view: TensorView }) {
         </tbody>
       </table>
     </div>
-  );
-}
-
-function StatsLine({ view }: { view: TensorView }) {
-  const { stats, numel } = view;
-  if (!stats) return null;
-  const counts: [string, number][] = [
-    ["nan", stats.nan],
-    ["inf", stats.inf],
-    ["zero", stats.zero],
-  ];
-  return (
-    <p class="gw-stats">
-      {(["mean", "std", "min", "max"] as const).map((name) => (
-        <span key={name} title={exact(stats[name])}>
-          <span class="gw-mute">{name}</span> {short(stats[name])}
-        </span>
-      ))}
-      {counts.map(
-        ([name, count]) =>
-          count > 0 && (
-            <span key={name} class={name === "zero" ? "" : "gw-alarm"}>
-              <span class="gw-mute">{name}</span> {grouped(count)} of {grouped(numel)}
-            </span>
-          ),
-      )}
-    </p>
   );
 }

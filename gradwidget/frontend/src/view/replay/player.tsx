@@ -27,21 +27,23 @@ export function Player({ replay, index, onSelect, chooser, extra }: Props) {
       data-gw-steps={run.steps}
       data-gw-ended={position.ended ? "1" : "0"}
     >
-      {chooser}
-      <Buttons replay={replay} />
-      <Slider replay={replay} />
-      <select
-        class="gw-select gw-speed"
-        aria-label="Speed"
-        title="Speed of playing"
-        value={replay.speed}
-        onChange={(event) => replay.setSpeed(Number((event.currentTarget as HTMLSelectElement).value))}
-      >
-        {SPEEDS.map((speed) => (
-          <option key={speed} value={speed}>{`${speed}×`}</option>
-        ))}
-      </select>
-      {extra}
+      <div class="gw-controls">
+        {chooser}
+        <Buttons replay={replay} />
+        <Slider replay={replay} />
+        <select
+          class="gw-select gw-speed"
+          aria-label="Speed"
+          title="Speed of playing"
+          value={replay.speed}
+          onChange={(event) => replay.setSpeed(Number((event.currentTarget as HTMLSelectElement).value))}
+        >
+          {SPEEDS.map((speed) => (
+            <option key={speed} value={speed}>{`${speed}×`}</option>
+          ))}
+        </select>
+        {extra}
+      </div>
       <StepLine replay={replay} index={index} onSelect={onSelect} />
     </section>
   );

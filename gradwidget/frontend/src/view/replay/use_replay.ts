@@ -51,7 +51,8 @@ export function useReplay(host: Host, pass: Pass | null): Replay | null {
       playing,
       speed,
       stepTo,
-      move: (move) => stepTo(moved(position, run.steps, move)),
+      // From where it is now: a second key may come before the first one is drawn.
+      move: (move) => stepTo(moved(positionOf(host.step, run.steps), run.steps, move)),
       toggle: () => {
         if (!playing && at >= run.steps) host.stepTo(0);
         setPlaying(!playing);
