@@ -91,6 +91,7 @@ class Recorder:
         self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
         self._functions = {key for key, op in enumerate(columns.op) if columns.ops[op].kind != "operation"}
         self._prehooks: dict[int, Callable[[], Any]] = {}
+        self._feeders: dict[int, list[tuple[int, int, int]]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
         self._observes = len(nodes) <= FOLLOWED and all(form.device == "cpu" for form in columns.forms)
@@ -98,6 +99,10 @@ class Recorder:
         self._handles = [node.register_prehook(functools.partial(_arrived, me, key)) for key, node in enumerate(nodes)]
         if len(nodes) <= FOLLOWED:
             self._slots = _slots(columns, self._leaves)
+            for source, target, slot, output in zip(
+                columns.source, columns.target, columns.input, columns.output, strict=True
+            ):
+                self._feeders.setdefault(target, []).append((source, slot, output))
             self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
             self._handles += [
                 node.register_hook(functools.partial(_left, me, key))
@@ -201,9 +206,32 @@ class Recorder:
             None if gradient is None or slot is None else self._handed(one, slot, gradient)
             for gradient, slot in zip(handed, self._slots[key], strict=False)
         )
+        self._let_pass(one, step, handed, self._slots[key])
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
+
+    def _let_pass(
+        self, one: BackwardPass, step: int, handed: tuple[torch.Tensor | None, ...], slots: tuple[_Slot | None, ...]
+    ) -> None:
+        """Hold no gradient that a node hands on as it came (x + y): at a leaf, torch would have to copy it."""
+        row = one.arrived[step]
+        for gradient, slot in zip(handed, slots, strict=False):
+            if gradient is None or slot is None or not any(item is gradient for item in row):
+                continue
+            if slot.size <= SMALL or slot.leaf:
+                copy = _detached(gradient, slot.size)
+                row = tuple(copy if item is gradient else item for item in row)
+                one.arrived[step], one.versions[step] = row, -1
+                self._forget_handed(one, one.order[step], gradient)
+
+    def _forget_handed(self, one: BackwardPass, key: int, gradient: torch.Tensor) -> None:
+        """Where a gradient came from, it need not be held either: it is what arrived here."""
+        for source, slot, output in self._feeders.get(key, ()):
+            step = one.steps.get(source, -1)
+            row = one.handed.get(step, ())
+            if slot < len(row) and row[slot] is gradient:
+                one.handed[step] = (*row[:slot], Same((key, output)), *row[slot + 1 :])
 
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
         if slot.leaf and slot.single and not one.create_graph:
@@ -255,8 +283,8 @@ class Recorder:
             slots = self._slots[one.order[step]]
             kept: list[Handed] = []
             for slot, item in zip(slots, row, strict=False):
-                if slot is None or item is None:
-                    kept.append(None)
+                if slot is None or item is None or isinstance(item, Same):
+                    kept.append(item)
                 elif slot.place in one.ladders:  # hooks of the user's come in between
                     first: Any = one.ladders[slot.place][0]
                     kept.append(first if slot.single else _whole(item))

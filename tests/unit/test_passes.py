@@ -580,7 +580,6 @@ def test_a_leafs_gradient_is_not_copied_for_us(program):
     assert versions(watched=True) == versions(watched=False) == [0, 0]
 
 
-@pytest.mark.xfail(reason="the gradient is held at the node that hands it on, so torch copies it", strict=True)
 def test_a_gradient_that_is_handed_on_as_it_is_is_not_copied_for_us():
     x = leaf(2)
     out = ((x + 1) * 2).sum()
