@@ -92,8 +92,10 @@ def test_hooks_are_told_with_what_they_did(lab):
     cells = [
         "import torch, gradwidget as gw",
         "def scale(g):\n    return g * 100",
-        "x = torch.tensor(3., requires_grad=True)\nh = x * 4\nout = h * 2\n"
-        "h.register_hook(lambda g: None)\nh.register_hook(scale)\nw = gw.GradWidget(out)\nw",
+        (
+            "x = torch.tensor(3., requires_grad=True)\nh = x * 4\nout = h * 2\n"
+            "h.register_hook(lambda g: None)\nh.register_hook(scale)\nw = gw.GradWidget(out)\nw"
+        ),
         "out.backward()",
     ]
     lab.open(cells)
@@ -111,8 +113,10 @@ def test_hooks_are_told_with_what_they_did(lab):
 def test_the_first_nan_is_found_and_jumped_to(lab):
     lab.open(
         [
-            "import torch, gradwidget as gw\nx = torch.tensor([-4., 9.], requires_grad=True)\ninp = x * 1\n"
-            "root = inp.sqrt()\ny = torch.where(x > 0, root, x)\nloss = y.sum()\nw = gw.GradWidget(loss)\nw",
+            (
+                "import torch, gradwidget as gw\nx = torch.tensor([-4., 9.], requires_grad=True)\ninp = x * 1\n"
+                "root = inp.sqrt()\ny = torch.where(x > 0, root, x)\nloss = y.sum()\nw = gw.GradWidget(loss)\nw"
+            ),
             "loss.backward()",
         ]
     )
@@ -155,10 +159,12 @@ def test_probe_from_the_page_leaves_grad_alone(lab):
 def test_unpacking_asks_first(lab):
     lab.open(
         [
-            "import torch, gradwidget as gw\nfrom torch.utils.checkpoint import checkpoint\nruns = []\n"
-            "def block(t):\n    runs.append(1)\n    return t.sin() * t.exp()\n"
-            "x = torch.tensor([.3, .7], requires_grad=True)\ny = checkpoint(block, x, use_reentrant=False)\n"
-            "loss = y.sum()\nw = gw.GradWidget(loss)\nw.selected = 'y'\nw"
+            (
+                "import torch, gradwidget as gw\nfrom torch.utils.checkpoint import checkpoint\nruns = []\n"
+                "def block(t):\n    runs.append(1)\n    return t.sin() * t.exp()\n"
+                "x = torch.tensor([.3, .7], requires_grad=True)\ny = checkpoint(block, x, use_reentrant=False)\n"
+                "loss = y.sum()\nw = gw.GradWidget(loss)\nw.selected = 'y'\nw"
+            )
         ]
     )
     lab.run_all()
@@ -180,8 +186,10 @@ def test_a_training_loop_is_live(lab):
     )
     lab.open(
         [
-            "import torch, gradwidget as gw\nx = torch.arange(3.)\nm = torch.ones(3, requires_grad=True)\n"
-            "loss = ((x * m) ** 2).sum()\nw = gw.GradWidget(loss)\nw",
+            (
+                "import torch, gradwidget as gw\nx = torch.arange(3.)\nm = torch.ones(3, requires_grad=True)\n"
+                "loss = ((x * m) ** 2).sum()\nw = gw.GradWidget(loss)\nw"
+            ),
             loop,
         ]
     )

@@ -147,6 +147,7 @@ class Hooked:
             "grads": [
                 None if g is None else str((g.tolist(), g.stride(), g.requires_grad, str(g.dtype))) for g in grads
             ],
+            "grad versions": [None if g is None else g._version for g in grads],
             "same objects": [[a is b for b in grads] for a in grads],
             "versions": [t._version for t in self.pool],
             "flags": [(t.requires_grad, t.is_leaf, t.retains_grad) for t in self.pool],

@@ -31,7 +31,7 @@ function gapsFor(down: boolean, numbers: boolean): Gaps {
   if (!numbers) return { layers: 48, boxes: 24, wires: 14, components: 36 };
   return down
     ? { layers: 48, boxes: 48, wires: 24, components: 60 }
-    : { layers: 52, boxes: 28, wires: 18, components: 44 };
+    : { layers: 46, boxes: 28, wires: 18, components: 44 };
 }
 
 /** Two lines of numbers, where the wires run down. */

@@ -22,7 +22,7 @@ export const MIN_ZOOM = 0.001;
 export const MAX_ZOOM = 4;
 export const FIT_MAX = 1.25;
 /** A picture that would be smaller than this starts at a zoom that can be read. */
-export const FIT_MIN = 0.6;
+export const FIT_MIN = 0.5;
 export const READABLE = 0.85;
 const MARGIN = 20;
 
