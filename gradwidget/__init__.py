@@ -8,10 +8,11 @@ from gradwidget._errors import (
     OutputTypeError,
     UnknownNodeError,
 )
-from gradwidget._inspect import HookCapture, backward_graph
+from gradwidget._inspect import backward_graph
 from gradwidget._passes import BackwardPass
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
+from gradwidget._told import HookCapture
 from gradwidget._view import NodeView
 from gradwidget._widget import GradWidget
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from gradwidget._inspect import Inspection, grad_of
+from gradwidget import _told
+from gradwidget._inspect import Inspection
 from gradwidget._passes import Gradient
 from gradwidget._saved import Saved
 from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
@@ -111,7 +112,7 @@ def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries
                 note = "Returned by autograd.grad(); not added to any .grad."
         else:
             note = _no_gradient(inspection)
-        grad = grad_of(inspection.tensor(place))
+        grad = _told.grad_of(inspection.tensor(place))
         found["outputs"].append(
             {
                 "output": output,
@@ -123,7 +124,7 @@ def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries
                 "gradient_note": note,
                 "gradient_pass": 0 if last is None else last.number,
                 "grad": summaries.of(grad),
-                "grad_note": inspection.accumulated(key) if op.kind == "leaf" else "",
+                "grad_note": _told.accumulated(inspection, key) if op.kind == "leaf" else "",
             }
         )
         found["why"] = found["why"] or why(inspection, key, output)
@@ -138,7 +139,7 @@ def _no_gradient(inspection: Inspection) -> str:
 
 
 def _captures(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
-    captures = inspection.captures(key)
+    captures = _told.captures(inspection, key)
     for one in captures[-50:]:
         gradients = [summaries.of(g) for g in one.gradients]
         found["captures"].append(
@@ -156,20 +157,20 @@ def _captures(inspection: Inspection, key: int, found: Json, summaries: Summarie
 
 
 def _hooks(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
-    found["hooks"] = [{"kind": h.kind, "name": h.name, "where": h.where} for h in inspection.user_hooks(key)]
-    found["hooks_note"] = inspection.hooks_note(key) if found["hooks"] else ""
-    effects = next((c.effects for c in reversed(inspection.captures(key))), ())
+    found["hooks"] = [{"kind": h.kind, "name": h.name, "where": h.where} for h in _told.user_hooks(inspection, key)]
+    found["hooks_note"] = _told.hooks_note(inspection, key) if found["hooks"] else ""
+    effects = next((c.effects for c in reversed(_told.captures(inspection, key))), ())
     found["hook_steps"] = [
         {"what": e.what, "change": e.change, "tensor": summaries.of(e.gradient), "note": e.note} for e in effects
     ]
 
 
 def _function(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:
-    info = inspection.function(key)
+    info = _told.function(inspection, key)
     if info is not None:
         needs = [list(pair) for pair in info.needs]
         found["function"] = {"name": info.name, "where": info.where, "materialize": info.materialize, "needs": needs}
-    history = inspection.history_of(key)
+    history = _told.history_of(inspection, key)
     if history is not None:
         start, lengths = history
         found["history"] = [None if n is None else number(n) for n in lengths]

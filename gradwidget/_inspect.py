@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import gc
-import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from numbers import Integral
 from types import FrameType
 from typing import Any
@@ -22,10 +19,9 @@ from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, Unk
 from gradwidget._history import History
 from gradwidget._ipython import place_of
 from gradwidget._outputs import Output, edge_of, resolve
-from gradwidget._passes import BackwardPass, Gradient, Place, norms, opened
+from gradwidget._passes import BackwardPass, Place
 from gradwidget._saved import Saved
-from gradwidget._summary import copy_of, format_number, readable, unobserved
-from gradwidget._userhooks import HookEffect, UserHook, after_accumulation, chain, of_node, of_tensor
+from gradwidget._summary import copy_of, format_number, unobserved
 from gradwidget._walk import Edges, Node, is_leaf, walk
 
 HOLD = 64 << 20
@@ -36,45 +32,6 @@ COPY = 1 << 18
 """Elements up to which a tensor's value is copied."""
 COPIES = 1 << 22
 """Elements that one widget copies in all."""
-
-
-@dataclass(frozen=True, slots=True)
-class HookCapture:
-    """What the hook on one node saw in one pass.
-
-    `gradients` has one entry for each output of the node: a tensor, a `Summary`, or None where none arrived.
-    `step` counts from 1 and is out of `steps`; 0 for what `autograd.grad()` returned without running the node.
-    `effects` tells what the user's own hooks did in that pass: arrived, after each hook, left.
-    """
-
-    number: int
-    label: str
-    step: int
-    steps: int
-    gradients: tuple[Gradient, ...]
-    effects: tuple[HookEffect, ...] = ()
-
-    @property
-    def gradient(self) -> Gradient:
-        """What arrived at the first output."""
-        return self.gradients[0] if self.gradients else None
-
-    def __repr__(self) -> str:
-        return f"HookCapture(pass {self.number}, step {self.step} of {self.steps}: {self.gradient!r})"
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionInfo:
-    """A user's `torch.autograd.Function`: its class, where that is written, and what it asks for.
-
-    `materialize`: missing incoming gradients are made into zeros. `needs`: arguments of forward, and whether a
-    gradient is asked for.
-    """
-
-    name: str
-    where: str
-    materialize: bool
-    needs: tuple[tuple[str, bool], ...]
 
 
 class Inspection:
@@ -484,6 +441,11 @@ class Inspection:
         return list(self._recorder.passes)
 
     @property
+    def foreign(self) -> frozenset[int]:
+        """Leaves to whose `.grad` passes through other graphs have added."""
+        return frozenset() if self._recorder is None else frozenset(self._recorder.foreign)
+
+    @property
     def dropped(self) -> int:
         """Older passes that were let go of."""
         return 0 if self._recorder is None else self._recorder.dropped
@@ -491,126 +453,6 @@ class Inspection:
     def last_pass_with(self, key: int) -> BackwardPass | None:
         """The newest pass in which a gradient came to a node."""
         return next((p for p in reversed(self.passes) if p.reached(key)), None)
-
-    @unobserved()
-    def captures(self, key: int, output: int = 0) -> tuple[HookCapture, ...]:
-        """What the hook on a node has seen, one entry a pass."""
-        found = []
-        for one in self.passes:
-            if one.reached(key):
-                step = one.steps.get(key, -1) + 1
-                effects = self._effects(one, key, output)
-                found.append(HookCapture(one.number, one.label, step, len(one), one.at(key), effects))
-        return tuple(found)
-
-    def _effects(self, one: BackwardPass, key: int, output: int) -> tuple[HookEffect, ...]:
-        ladder = one.ladders.get((key, output), [])
-        names = one.ladder_names.get((key, output), [])
-        step = one.steps.get(key)
-        received = one.received.get(step) if step is not None else None
-        if not ladder and not received:
-            return ()
-        points: list[tuple[str, Gradient]] = []
-        for i, item in enumerate(ladder):
-            points.append((f"after {names[i]}" if i else "arrived", opened(item)))
-        arrived = one.at(key)
-        if received and output < len(received):
-            points.append(("before the node's pre-hooks", arrived[output]))
-            points.append(("left", opened(received[output])))
-        else:
-            points.append(("left", arrived[output] if output < len(arrived) else None))
-        return chain(points)
-
-    def _tensor_hooks(self, place: Place) -> list[UserHook]:
-        tensor = self.tensor(place)
-        return [] if tensor is None else of_tensor(tensor)
-
-    def user_hooks(self, key: int) -> list[UserHook]:
-        """The user's own hooks on a node and its tensors, in the order in which they run."""
-        outputs = range(max(1, len(self.columns.forms_of(key))))
-        found = [hook for output in outputs for hook in self._tensor_hooks((key, output))]
-        nodes = self.nodes()
-        before, after = ([], []) if nodes is None else of_node(nodes[key])
-        tensor = self.tensor((key, 0))
-        accumulated = after_accumulation(tensor) if self.kind_of(key) == "leaf" and tensor is not None else []
-        return found + before + accumulated + after
-
-    def hooks_note(self, key: int) -> str:
-        """What the user's hooks on a node do that can't be told; "" where there is nothing to add."""
-        hooks = self.user_hooks(key)
-        last = self.last_pass_with(key)
-        seen = last is not None and any(place[0] == key for place in last.ladders)
-        if any(h.kind == "tensor hook" for h in hooks) and last is not None and not seen:
-            return "What each hook did in this pass was not observed: it began here, or the graph is too large."
-        before = sum(h.kind == "node pre-hook" for h in hooks)
-        if before and last is not None and key in last.steps and last.steps[key] not in last.received:
-            return "What the node's pre-hooks did was not observed: they are older than the widget, or not run yet."
-        if before > 1:
-            return (
-                "Of several node pre-hooks only the joint effect of those that are newer than the widget is observed."
-            )
-        if any(h.kind in ("node hook", "module hook", "post-accumulate hook") for h in hooks):
-            return "Hooks that run after the node act on what it handed on, or on .grad: see there."
-        return ""
-
-    def accumulated(self, key: int) -> str:
-        """What a leaf's `.grad` holds, as a sentence; "" where the captured passes do not tell."""
-        tensor = self.tensor((key, 0))
-        grad = None if tensor is None else grad_of(tensor)
-        passes = [p for p in self.passes if key in p.steps]
-        if grad is None or not passes:
-            return ""
-        since = next((i for i in range(len(passes) - 1, -1, -1) if key in passes[i].fresh), None)
-        if since is None:
-            return ".grad held a gradient before the first pass that the widget has seen."
-        parts = [part for p in passes[since:] if isinstance(part := p.at(key)[0], torch.Tensor)]
-        if len(parts) < len(passes) - since:
-            return ""
-        with unobserved():
-            plain = [one for one in (readable(t)[0] for t in (*parts, grad)) if one is not None]
-            if len(plain) <= len(parts) or any(one.shape != plain[-1].shape for one in plain):
-                return ""
-            *parts, now = plain
-            if torch.allclose(functools.reduce(torch.add, parts), now, equal_nan=True):
-                if len(parts) == 1:
-                    return ""
-                return (
-                    f"Accumulated over {len(parts)} passes ({', '.join(str(p.number) for p in passes[since:])}): "
-                    "zero_grad() was not called in between."
-                )
-            if torch.allclose(parts[-1], now, equal_nan=True):
-                return ""
-        if self._recorder is not None and key in self._recorder.foreign:
-            return ".grad is not the sum of these passes: a backward() through another graph has added to it."
-        if any(p.mixed for p in passes):  # which of them came first is not known
-            return ""
-        return ".grad is not the sum of what the passes brought: something has changed it since."
-
-    @unobserved()
-    def history_of(self, key: int) -> tuple[int, list[float | None]] | None:
-        """Number of the first iteration kept and the norms of the gradient since then; None without a loop."""
-        if not len(self.history):
-            return None
-        start, lengths = self.history.of(self._token(key))
-        return start, [*lengths, self._norm_now(key)]
-
-    def _token(self, key: int) -> str:
-        return self.name_of((key, 0)) or f"{key} {self.columns.ops[self.columns.op[key]].name}"
-
-    def _norm_now(self, key: int) -> float | None:
-        last = self.last_pass_with(key)
-        step = None if last is None else last.steps.get(key)
-        return None if last is None or step is None else norms([last.row(step)[0]])[0]
-
-    def end_iteration(self) -> History:
-        """Add the norms of the last pass to the history, and hand that on to the next iteration."""
-        last = next(iter(reversed(self.passes)), None)
-        if last is not None:
-            last.settle()
-            kept = [key for key in last.order[:LOOKED_AT] if last.row(last.steps[key])]
-            tokens = {self._token(key): i for i, key in enumerate(kept)}
-            self.history.add(tokens, norms([last.row(last.steps[key])[0] for key in kept]))
-        return self.history
 
     @unobserved()
     def unpack(self, key: int, name: str) -> Saved:
@@ -634,94 +476,9 @@ class Inspection:
         self._unpacked.setdefault(key, {}).update(dict.fromkeys(saved.name for saved in found))
         return found[0]
 
-    def function(self, key: int) -> FunctionInfo | None:
-        """What is known of a user's `autograd.Function`; None for other nodes, and when the graph is gone."""
-        nodes = self.nodes() if self.kind_of(key) == "function" else None
-        return None if nodes is None else _function_info(nodes[key])
-
     def kind_of(self, key: int) -> str:
         """The node's kind: "operation", "leaf", ..."""
         return self.columns.ops[self.columns.op[key]].kind
-
-    def probe_note(self) -> str:
-        """What a probe would run of the user's, as a sentence; "" nothing."""
-        nodes = self.nodes()
-        if nodes is None or len(nodes) > LOOKED_AT:
-            return ""
-        hooks = [
-            hook
-            for key in range(len(nodes))
-            for hook in self.user_hooks(key)
-            if hook.kind not in ("post-accumulate hook", "retain_grad")
-        ]
-        if not hooks:
-            return ""
-        names = ", ".join(f"{h.name} ({h.where})" if h.where else h.name for h in hooks[:5])
-        verb = "hook of yours would run" if len(hooks) == 1 else "hooks of yours would run"
-        return f"{len(hooks)} {verb}: {names}{', ...' * (len(hooks) > 5)}."
-
-    def probe(self) -> BackwardPass:
-        """Run a backward pass that leaves every `.grad` untouched and the graph usable, and capture it.
-
-        Raises:
-            GraphGoneError: the graph was dropped, or a `backward()` has freed it.
-        """
-        nodes = self.nodes()
-        if nodes is None:
-            raise GraphGoneError("The graph is gone.", "Run the forward pass again and make a new GradWidget.")
-        once = not self.watching
-        if once:
-            self._watch(nodes, self._recorder)
-        recorder = self._recorder
-        assert recorder is not None
-        leaves = [(key, node) for key, node in enumerate(nodes) if is_leaf(node)]
-        retained = _retained()
-        before = len(recorder.passes)
-        try:
-            gradients = torch.autograd.grad(
-                self._probe_roots(nodes),
-                [torch.autograd.graph.GradientEdge(node, 0) for _, node in leaves],
-                self._seeds(),
-                retain_graph=True,
-                allow_unused=True,
-            )
-        except RuntimeError as error:
-            recorder.sweep()
-            raise GraphGoneError(
-                f"The probe could not run through the graph (torch says: {str(error).splitlines()[0][:120]}).",
-                "A backward() has probably freed it: probe before that, or call backward(retain_graph=True).",
-            ) from error
-        finally:
-            if once:
-                recorder.close()
-            for tensor, grad in retained:
-                tensor.grad = grad
-        one = recorder.passes[-1] if len(recorder.passes) > before else recorder.open_pass()
-        one.returned.clear()
-        for (key, _), gradient in zip(leaves, gradients, strict=True):
-            one.add(key, (gradient,))
-        one.label = one.kind = "probe"
-        self._changed(True)
-        return one
-
-    def _probe_roots(self, nodes: list[Node]) -> Any:
-        edge = torch.autograd.graph.GradientEdge
-        if "GradientEdge" in str(torch.autograd.grad.__annotations__.get("outputs")):
-            return [edge(nodes[key], number) for key, number in self.columns.outputs]
-        # torch < 2.8 wants tensors; one edited in place since has another graph now, which nodes() has noticed.
-        found = [root.tensor for root in self._roots or ()] or [None if r is None else r() for r in self._weak_roots]
-        if any(t is None for t in found):
-            raise GraphGoneError(
-                "The output's tensor is gone.", "Keep a reference to the output, or use a newer torch."
-            )
-        return found
-
-    def _seeds(self) -> list[torch.Tensor]:
-        seeds = []
-        for key, number in self.columns.outputs:
-            form = self.columns.forms_of(key)[number]
-            seeds.append(torch.ones(form.shape or (), dtype=getattr(torch, form.dtype), device=form.device))
-        return seeds
 
     def close(self) -> None:
         """Remove every hook and let go of the user's graph. What was captured stays readable."""
@@ -730,20 +487,6 @@ class Inspection:
         self.let_go()
         self.closed = True
         _held.discard(self)
-
-
-def _retained() -> list[tuple[torch.Tensor, torch.Tensor | None]]:
-    """Tensors that are no leaves and keep their gradient all the same, with what they hold now."""
-    found = []
-    with torch._C.DisableTorchFunction():
-        for thing in gc.get_objects():
-            if issubclass(type(thing), torch.Tensor):
-                try:
-                    if thing.retains_grad:
-                        found.append((thing, thing.grad))
-                except RuntimeError:  # a stale view
-                    continue
-    return found
 
 
 class _Held:
@@ -812,47 +555,6 @@ def _pass_changed(inspection: weakref.ref[Inspection], one: BackwardPass) -> Non
     me = inspection()
     if me is not None:
         me._changed(one.state != "running")
-
-
-@unobserved()
-def grad_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
-    """`.grad`, without torch's warning for tensors that have none."""
-    if tensor is None:
-        return None
-    try:
-        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-    except RuntimeError:  # a stale view
-        return None
-    return None if grad is None else grad.detach()
-
-
-def _function_info(node: Node) -> FunctionInfo:
-    cls = getattr(node, "_forward_cls", None)
-    name = getattr(cls, "__qualname__", type(node).__name__).rpartition("<locals>.")[2]
-    code = getattr(getattr(cls, "backward", None), "__code__", None)
-    where = "" if code is None else place_of(code.co_filename, code.co_firstlineno)
-    asked = tuple(getattr(node, "needs_input_grad", None) or ())
-    try:
-        arguments = list(inspect.signature(cls.forward).parameters.values())  # type: ignore[union-attr]
-    except (TypeError, ValueError, AttributeError):
-        arguments = []
-    if arguments and getattr(cls, "setup_context", None) is torch.autograd.Function.setup_context:
-        arguments = arguments[1:]  # forward(ctx, ...)
-    names = [_argument(arguments, i) for i in range(len(asked))]
-    needs = tuple(zip(names, map(bool, asked), strict=True))
-    # Torch does not let it be read; who calls it means to turn it off.
-    codes = [getattr(getattr(cls, part, None), "__code__", None) for part in ("forward", "setup_context")]
-    return FunctionInfo(
-        name, where, not any("set_materialize_grads" in c.co_names for c in codes if c is not None), needs
-    )
-
-
-def _argument(parameters: list[inspect.Parameter], i: int) -> str:
-    """Name of an argument of forward: "x", "tensors[1]" of `*tensors`."""
-    last = len(parameters) - 1
-    if parameters and i >= last and parameters[last].kind is inspect.Parameter.VAR_POSITIONAL:
-        return f"{parameters[last].name}[{i - last}]"
-    return parameters[i].name if i <= last else f"argument {i}"
 
 
 def _sources(nodes: list[Node]) -> dict[int, str]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from gradwidget._inspect import FunctionInfo, HookCapture, Inspection, grad_of
+from gradwidget._inspect import Inspection
 from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
 from gradwidget._summary import summarize
+from gradwidget._told import FunctionInfo, HookCapture, captures, function, grad_of, user_hooks
 from gradwidget._userhooks import UserHook
 from gradwidget._walk import Form, Op
 
@@ -126,17 +127,17 @@ class NodeView:
     @property
     def hooks(self) -> tuple[HookCapture, ...]:
         """What our hook on this node captured, one entry for each pass that reached it."""
-        return self._inspection.captures(self.key, self._output or 0)
+        return captures(self._inspection, self.key, self._output or 0)
 
     @property
     def user_hooks(self) -> tuple[UserHook, ...]:
         """The user's own hooks on the tensor and the node, in the order in which they run."""
-        return tuple(self._inspection.user_hooks(self.key))
+        return tuple(user_hooks(self._inspection, self.key))
 
     @property
     def function(self) -> FunctionInfo | None:
         """What is known of a user's `autograd.Function`; None for other nodes."""
-        return self._inspection.function(self.key)
+        return function(self._inspection, self.key)
 
     def unpack(self, name: str) -> Saved:
         """Read a packed saved variable. This runs the hook that packed it, or a checkpoint's forward pass again.

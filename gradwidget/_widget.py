@@ -22,6 +22,8 @@ from gradwidget._inspect import Inspection
 from gradwidget._ipython import after_cell
 from gradwidget._names import calling_frame
 from gradwidget._passes import BackwardPass
+from gradwidget._probe import probe
+from gradwidget._told import end_iteration
 from gradwidget._trace import TraceRow, trace
 from gradwidget._view import NodeView
 
@@ -134,7 +136,7 @@ class GradWidget(anywidget.AnyWidget):
         Raises:
             GraphGoneError: the graph was dropped, or freed by a `backward()`.
         """
-        return self._inspection.probe()
+        return probe(self._inspection)
 
     def refresh(self, *outputs: Any, names: object = None) -> None:
         """Show the graph of new outputs in the same figure: the next iteration of a loop.
@@ -144,7 +146,7 @@ class GradWidget(anywidget.AnyWidget):
         """
         if self._inspection.closed:
             raise GradWidgetError("The widget is closed.", "Make a new GradWidget.")
-        fresh = self._inspect(outputs, names, self._inspection.end_iteration())
+        fresh = self._inspect(outputs, names, end_iteration(self._inspection))
         self._inspection.close()
         self._inspection = fresh
         self._redraw = True

@@ -10,6 +10,7 @@ from typing import Any
 from gradwidget._bad import first_bad
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, norms, texts
+from gradwidget._probe import probe_note
 from gradwidget._saved import is_freed
 from gradwidget._summary import summarize, unobserved
 from gradwidget._walk import Form, collector_paused
@@ -131,7 +132,7 @@ def _probe(inspection: Inspection, *, freed: bool) -> Json:
         return {"possible": False, "note": "The graph is gone."}
     if freed:
         return {"possible": False, "note": "A backward() has freed the graph."}
-    return {"possible": True, "note": inspection.probe_note()}
+    return {"possible": True, "note": probe_note(inspection)}
 
 
 def _status(inspection: Inspection) -> str:

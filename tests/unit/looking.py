@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from gradwidget._probe import probe_note
+
 
 def leaf(*shape, **options):
     return torch.rand(shape, requires_grad=True, **options)
@@ -28,7 +30,7 @@ def look(widget):
         view.saved, view.value, view.gradient, view.gradients, view.grad, view.why, view.function, repr(view)
         view.hooks, view.user_hooks
     widget._update_page()
-    widget._inspection.probe_note()
+    probe_note(widget._inspection)
     widget.to_json(), widget.to_text(), widget.trace()
     return [detail(widget, key) for key in range(len(widget))]
 

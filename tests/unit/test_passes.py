@@ -14,6 +14,7 @@ from unit.looking import detail, effects, leaf, look
 
 from gradwidget import GradWidget, Summary, _capture
 from gradwidget._passes import opened
+from gradwidget._told import accumulated
 
 
 class Both(torch.autograd.Function):
@@ -290,7 +291,7 @@ def twice(between=lambda x: None):
 
 
 def note_of(widget, name="x"):
-    return widget._inspection.accumulated(widget[name].key)
+    return accumulated(widget._inspection, widget[name].key)
 
 
 def test_accumulation_is_told():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
 import weakref
 
@@ -14,6 +15,7 @@ from unit.judge import assert_captured, same, torch_walk, true_gradients
 from unit.looking import call, detail, leaf, look
 
 from gradwidget import GradWidget, GradWidgetError, Summary, _capture
+from gradwidget._probe import probe_note
 
 
 class Tagged(torch.Tensor):
@@ -430,7 +432,7 @@ def test_what_a_probe_would_run():
     h = x.exp()
     loss = h.sum()
     w = GradWidget(loss)
-    note = w._inspection.probe_note
+    note = functools.partial(probe_note, w._inspection)
     assert note() == ""
     x.register_post_accumulate_grad_hook(lambda _: None)
     h.retain_grad()

@@ -1,0 +1,112 @@
+"""A backward pass that changes nothing."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import torch
+
+from gradwidget._errors import GraphGoneError
+from gradwidget._inspect import LOOKED_AT, Inspection
+from gradwidget._passes import BackwardPass
+from gradwidget._told import user_hooks
+from gradwidget._walk import Node, is_leaf
+
+
+def probe_note(inspection: Inspection) -> str:
+    """What a probe would run of the user's, as a sentence; "" nothing."""
+    nodes = inspection.nodes()
+    if nodes is None or len(nodes) > LOOKED_AT:
+        return ""
+    hooks = [
+        hook
+        for key in range(len(nodes))
+        for hook in user_hooks(inspection, key)
+        if hook.kind not in ("post-accumulate hook", "retain_grad")
+    ]
+    if not hooks:
+        return ""
+    names = ", ".join(f"{h.name} ({h.where})" if h.where else h.name for h in hooks[:5])
+    verb = "hook of yours would run" if len(hooks) == 1 else "hooks of yours would run"
+    return f"{len(hooks)} {verb}: {names}{', ...' * (len(hooks) > 5)}."
+
+
+def probe(inspection: Inspection) -> BackwardPass:
+    """Run a backward pass that leaves every `.grad` untouched and the graph usable, and capture it.
+
+    Raises:
+        GraphGoneError: the graph was dropped, or a `backward()` has freed it.
+    """
+    nodes = inspection.nodes()
+    if nodes is None:
+        raise GraphGoneError("The graph is gone.", "Run the forward pass again and make a new GradWidget.")
+    once = not inspection.watching
+    if once:
+        inspection._watch(nodes, inspection._recorder)
+    recorder = inspection._recorder
+    assert recorder is not None
+    leaves = [(key, node) for key, node in enumerate(nodes) if is_leaf(node)]
+    retained = _retained()
+    before = len(recorder.passes)
+    try:
+        gradients = torch.autograd.grad(
+            _probe_roots(inspection, nodes),
+            [torch.autograd.graph.GradientEdge(node, 0) for _, node in leaves],
+            _seeds(inspection),
+            retain_graph=True,
+            allow_unused=True,
+        )
+    except RuntimeError as error:
+        recorder.sweep()
+        raise GraphGoneError(
+            f"The probe could not run through the graph (torch says: {str(error).splitlines()[0][:120]}).",
+            "A backward() has probably freed it: probe before that, or call backward(retain_graph=True).",
+        ) from error
+    finally:
+        if once:
+            recorder.close()
+        for tensor, grad in retained:
+            tensor.grad = grad
+    one = recorder.passes[-1] if len(recorder.passes) > before else recorder.open_pass()
+    one.returned.clear()
+    for (key, _), gradient in zip(leaves, gradients, strict=True):
+        one.add(key, (gradient,))
+    one.label = one.kind = "probe"
+    inspection._changed(True)
+    return one
+
+
+def _probe_roots(inspection: Inspection, nodes: list[Node]) -> Any:
+    edge = torch.autograd.graph.GradientEdge
+    if "GradientEdge" in str(torch.autograd.grad.__annotations__.get("outputs")):
+        return [edge(nodes[key], number) for key, number in inspection.columns.outputs]
+    # torch < 2.8 wants tensors; one edited in place since has another graph now, which nodes() has noticed.
+    found = [root.tensor for root in inspection._roots or ()] or [
+        None if r is None else r() for r in inspection._weak_roots
+    ]
+    if any(t is None for t in found):
+        raise GraphGoneError("The output's tensor is gone.", "Keep a reference to the output, or use a newer torch.")
+    return found
+
+
+def _seeds(inspection: Inspection) -> list[torch.Tensor]:
+    seeds = []
+    for key, number in inspection.columns.outputs:
+        form = inspection.columns.forms_of(key)[number]
+        seeds.append(torch.ones(form.shape or (), dtype=getattr(torch, form.dtype), device=form.device))
+    return seeds
+
+
+def _retained() -> list[tuple[torch.Tensor, torch.Tensor | None]]:
+    """Tensors that are no leaves and keep their gradient all the same, with what they hold now."""
+    found = []
+    with torch._C.DisableTorchFunction():
+        for thing in gc.get_objects():
+            if issubclass(type(thing), torch.Tensor):
+                try:
+                    if thing.retains_grad:
+                        found.append((thing, thing.grad))
+                except RuntimeError:  # a stale view
+                    continue
+    return found
