@@ -124,11 +124,15 @@ class BackwardPass:
 
     def at(self, key: int) -> tuple[Gradient, ...]:
         """What arrived at each output of a node, or was returned for it; empty if nothing was."""
+        return tuple(map(opened, self.items(key)))
+
+    def items(self, key: int) -> tuple[Item, ...]:
+        """The same, as it is kept."""
         step = self.steps.get(key)
         if step is not None:
-            return tuple(map(opened, self.row(step)))
+            return self.row(step)
         outputs = [place[1] for place in self.returned if place[0] == key]
-        return tuple(opened(self.returned.get((key, output))) for output in range(max(outputs, default=-1) + 1))
+        return tuple(self.returned.get((key, output)) for output in range(max(outputs, default=-1) + 1))
 
     @unobserved()
     def row(self, step: int) -> tuple[Item, ...]:

@@ -61,7 +61,7 @@ def probe(inspection: Inspection) -> BackwardPass:
         recorder.sweep()
         raise GraphGoneError(
             f"The probe could not run through the graph (torch says: {str(error).splitlines()[0][:120]}).",
-            "A backward() has probably freed it: probe before that, or call backward(retain_graph=True).",
+            "If a backward() has freed it: probe before that, or call backward(retain_graph=True).",
         ) from error
     finally:
         if once:

@@ -168,9 +168,10 @@ def end_iteration(inspection: Inspection) -> History:
     last = next(iter(reversed(inspection.passes)), None)
     if last is not None:
         last.settle()
-        kept = [key for key in last.order[:LOOKED_AT] if last.row(last.steps[key])]
+        returned = [key for key, output in last.returned if output == 0]
+        kept = [key for key in [*last.order[:LOOKED_AT], *returned] if last.items(key)]
         tokens = {_token(inspection, key): i for i, key in enumerate(kept)}
-        inspection.history.add(tokens, norms([last.row(last.steps[key])[0] for key in kept]))
+        inspection.history.add(tokens, norms([last.items(key)[0] for key in kept]))
     return inspection.history
 
 
@@ -180,8 +181,8 @@ def _token(inspection: Inspection, key: int) -> str:
 
 def _norm_now(inspection: Inspection, key: int) -> float | None:
     last = inspection.last_pass_with(key)
-    step = None if last is None else last.steps.get(key)
-    return None if last is None or step is None else norms([last.row(step)[0]])[0]
+    items = () if last is None else last.items(key)
+    return norms(items[:1])[0] if items else None
 
 
 def function(inspection: Inspection, key: int) -> FunctionInfo | None:
