@@ -25,6 +25,8 @@ DURING = 256 << 20
 """Bytes of gradients that are kept by reference while passes run."""
 AFTER = 64 << 20
 """Bytes of gradients that stay whole afterwards, of all recorders together: the newest ones stay."""
+READ = 64 << 20
+"""Bytes of leaves' gradients whose norms are taken in each pass, for `.grad` may be gone when somebody looks."""
 SMALL = 1 << 16
 """Bytes up to which a gradient is copied where holding it would change what torch does."""
 PASSES = 200
@@ -109,7 +111,7 @@ class Recorder:
                 for key, node in enumerate(nodes)
                 if key not in self._leaves
             ]
-        self._finalizer = weakref.finalize(self, _remove, self._handles, self._observed)
+        self._finalizer = weakref.finalize(self, _remove, self._handles, self._observed, id(self))
         self._finalizer.atexit = False
         _recorders[:] = [reference for reference in _recorders if reference() is not None]
         _recorders.append(me)
@@ -180,6 +182,7 @@ class Recorder:
         if one.wrapped:
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         elif one.create_graph:
+            self._note_fresh(one, key)
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
@@ -264,6 +267,9 @@ class Recorder:
             one.kind = "grad"
             names = [self._name(place) or self._label(place[0]) for place in one.returned]
             one.label = f"grad of {self._label(one.order[0])} w.r.t. {', '.join(names[:3])}{', ...' * (len(names) > 3)}"
+        roots = self._roots(one)
+        if one.kind == "backward" and len(roots) > 1:
+            one.label = f"backward from {', '.join(self._label(key) for key in roots)}"
         if one.create_graph:
             spans = vars(_made).setdefault("spans", [])
             spans.append((one.second_from, _next_sequence()))
@@ -271,6 +277,14 @@ class Recorder:
         one.state = "complete"
         self._stop_observing()
         self._changed(one)
+
+    def _roots(self, one: BackwardPass) -> list[int]:
+        """Outputs to which nothing else has handed the gradient that they ran with."""
+        return [
+            key
+            for key in sorted({key for key, _ in self._outputs})
+            if key in one.steps and not any(source in one.steps for source, _, _ in self._feeders.get(key, ()))
+        ]
 
     def _note_foreign(self, one: BackwardPass) -> None:
         if not one.number:
@@ -365,20 +379,21 @@ class Recorder:
         for place, reference in list(self._tensors.items()):
             tensor = reference()
             hooks: Any = None if tensor is None else tensor._backward_hooks
-            if not hooks or any(_userhooks.ours(key) for key in hooks):
+            if not hooks or any(_userhooks.ours(key, id(self)) for key in hooks):
                 continue
             items = list(hooks.items())
             hooks.clear()
             note = functools.partial(functools.partial, _passed, weakref.ref(self), place)
-            hooks[_userhooks.OURS, 0] = note("")
+            hooks[_userhooks.OURS, id(self), 0] = note("")
             for i, (key, hook) in enumerate(items):
                 hooks[key] = hook
-                hooks[_userhooks.OURS, i + 1] = note(_userhooks.name_of(hook))
+                if not _userhooks.ours(key):  # another widget's observer
+                    hooks[_userhooks.OURS, id(self), i + 1] = note(_userhooks.name_of(hook))
             self._observed.append(hooks)
 
     def _stop_observing(self) -> None:
         if not self._running:
-            _stop(self._observed)
+            _stop(self._observed, id(self))
 
     def passed(self, place: Place, name: str, gradient: torch.Tensor) -> None:
         """Note a gradient on its way through the user's tensor hooks."""
@@ -395,9 +410,7 @@ class Recorder:
     def _at_leaf(self, one: BackwardPass, key: int, gradients: tuple[Any, ...]) -> tuple[tuple[Item, ...], int]:
         gradient = gradients[0]
         variable = self._leaves[key]()
-        none_before = variable is not None and variable.grad is None
-        if none_before:
-            one.fresh.add(key)
+        none_before = self._note_fresh(one, key)
         if gradient is None:
             return (None,), -1
         if self._sizes[key] <= SMALL:
@@ -410,6 +423,13 @@ class Recorder:
         if variable is None or variable._post_accumulate_grad_hooks or gradient.layout is not torch.strided:
             return (reduced(gradient),), -1
         return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient)),), -1
+
+    def _note_fresh(self, one: BackwardPass, key: int) -> bool:
+        variable = self._leaves[key]() if key in self._leaves else None
+        fresh = variable is not None and variable.grad is None
+        if fresh:
+            one.fresh.add(key)
+        return fresh
 
     @unobserved()
     def _read_leaf(self, one: BackwardPass, key: int, pending: Pending) -> Item:
@@ -425,10 +445,11 @@ class Recorder:
             return Reduced(
                 pending.form, None, "Another backward pass has added to .grad meanwhile; keep='all' keeps both."
             )
-        twin = Reduced(form_of(grad), None, ".grad has changed since; keep='all' keeps gradients whole.")
-        twin = twin._replace(twin=weakref.ref(grad), version=version)
-        # A norm of every parameter is a second read of all gradients: only where nothing else would be left.
-        return twin._replace(norm=reduced(grad).norm) if self._keep == "summary" else twin
+        note = ".grad has changed since; keep='all' keeps gradients whole, keep='summary' their norms."
+        twin = Reduced(form_of(grad), None, note, weakref.ref(grad), version)
+        # The norm of every parameter is a second read of all gradients, and costs a large model a tenth of its pass.
+        one.read += self._sizes[key]
+        return twin._replace(norm=reduced(grad).norm) if self._keep == "summary" or one.read <= READ else twin
 
 
 def made_by_passes(columns: Columns) -> list[int]:
@@ -553,15 +574,15 @@ def _finished(recorder: weakref.ref[Recorder], task: int) -> None:
         return
 
 
-def _remove(handles: list[Any], observed: list[Any]) -> None:
+def _remove(handles: list[Any], observed: list[Any], owner: int) -> None:
     for handle in handles:
         handle.remove()
     handles.clear()
-    _stop(observed)
+    _stop(observed, owner)
 
 
-def _stop(observed: list[Any]) -> None:
+def _stop(observed: list[Any], owner: int) -> None:
     for hooks in observed:
-        for key in [key for key in hooks if _userhooks.ours(key)]:
+        for key in [key for key in hooks if _userhooks.ours(key, owner)]:
             del hooks[key]
     observed.clear()

@@ -93,6 +93,7 @@ class BackwardPass:
     fresh: set[int] = field(default_factory=set)  # leaves whose `.grad` was None before
     resolve: Callable[[int | str], tuple[int, int | None]] = field(default=lambda key: (int(key), None))
     create_graph: bool = False
+    read: int = 0  # bytes of leaves' gradients that were read at the end
     thread: int = 0
     depth: int = 0  # of nested passes in its thread; 0 unknown
     second_from: int = 0  # sequence number of the first node that a pass with create_graph=True makes

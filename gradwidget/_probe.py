@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from gradwidget._errors import GraphGoneError
+from gradwidget._errors import GradWidgetError, GraphGoneError
 from gradwidget._inspect import LOOKED_AT, Inspection
 from gradwidget._passes import BackwardPass
 from gradwidget._told import user_hooks
@@ -37,6 +37,7 @@ def probe(inspection: Inspection) -> BackwardPass:
 
     Raises:
         GraphGoneError: the graph was dropped, or a `backward()` has freed it.
+        GradWidgetError: the pass raised; its error is the cause.
     """
     nodes = inspection.nodes()
     if nodes is None:
@@ -48,7 +49,7 @@ def probe(inspection: Inspection) -> BackwardPass:
     assert recorder is not None
     leaves = [(key, node) for key, node in enumerate(nodes) if is_leaf(node)]
     retained = _retained()
-    before = len(recorder.passes)
+    before = recorder.passes[-1].number if recorder.passes else 0
     try:
         gradients = torch.autograd.grad(
             _probe_roots(inspection, nodes),
@@ -57,24 +58,31 @@ def probe(inspection: Inspection) -> BackwardPass:
             retain_graph=True,
             allow_unused=True,
         )
-    except RuntimeError as error:
+    except Exception as error:
         recorder.sweep()
-        raise GraphGoneError(
-            f"The probe could not run through the graph (torch says: {str(error).splitlines()[0][:120]}).",
-            "If a backward() has freed it: probe before that, or call backward(retain_graph=True).",
-        ) from error
+        raise _refusal(error) from error
     finally:
         if once:
             recorder.close()
         for tensor, grad in retained:
             tensor.grad = grad
-    one = recorder.passes[-1] if len(recorder.passes) > before else recorder.open_pass()
+    # The first of the new ones: hooks may have started others inside of it.
+    one = next((one for one in recorder.passes if one.number > before), None) or recorder.open_pass()
     one.returned.clear()
     for (key, _), gradient in zip(leaves, gradients, strict=True):
         one.add(key, (gradient,))
     one.label = one.kind = "probe"
     inspection._changed(True)
     return one
+
+
+def _refusal(error: Exception) -> GradWidgetError:
+    text = (str(error).splitlines() or [""])[0][:160]
+    if "second time" in text:
+        remedy = "Probe before backward(), or call backward(retain_graph=True)."
+        return GraphGoneError("A backward() has freed the graph, so the probe can't run through it.", remedy)
+    cause = f"The probe was stopped by an error, as backward() would be ({type(error).__name__}: {text})."
+    return GradWidgetError(cause, "Mend that first; no .grad was touched.")
 
 
 def _probe_roots(inspection: Inspection, nodes: list[Node]) -> Any:

@@ -11,7 +11,7 @@ import torch
 from gradwidget._history import History
 from gradwidget._inspect import LOOKED_AT, Inspection
 from gradwidget._ipython import place_of
-from gradwidget._passes import BackwardPass, Gradient, Place, norms, opened
+from gradwidget._passes import BackwardPass, Gradient, Place, Reduced, norms, opened, version_of
 from gradwidget._summary import readable, unobserved
 from gradwidget._userhooks import HookEffect, UserHook, after_accumulation, chain, of_node, of_tensor
 from gradwidget._walk import Node
@@ -132,7 +132,7 @@ def accumulated(inspection: Inspection, key: int) -> str:
         return ".grad held a gradient before the first pass that the widget has seen."
     parts = [part for p in passes[since:] if isinstance(part := p.at(key)[0], torch.Tensor)]
     if len(parts) < len(passes) - since:
-        return ""
+        return _accumulated_by_version(passes[since:], key, tensor)
     with unobserved():
         plain = [one for one in (readable(t)[0] for t in (*parts, grad)) if one is not None]
         if len(plain) <= len(parts) or any(one.shape != plain[-1].shape for one in plain):
@@ -152,6 +152,21 @@ def accumulated(inspection: Inspection, key: int) -> str:
     if any(p.mixed for p in passes):  # which of them came first is not known
         return ""
     return ".grad is not the sum of what the passes brought: something has changed it since."
+
+
+def _not_zeroed(passes: list[BackwardPass]) -> str:
+    numbers = ", ".join(str(one.number) for one in passes)
+    return f"Accumulated over {len(passes)} passes ({numbers}): zero_grad() was not called in between."
+
+
+def _accumulated_by_version(passes: list[BackwardPass], key: int, tensor: torch.Tensor | None) -> str:
+    """Without the numbers: `.grad` is still the first pass's, and has been added to once for each that followed."""
+    first = passes[0].items(key)[0]
+    grad = None if tensor is None else tensor.grad
+    if len(passes) < 2 or not isinstance(first, Reduced) or first.twin is None or grad is None:
+        return ""
+    same = first.twin() is grad and version_of(grad) == first.version + len(passes) - 1
+    return _not_zeroed(passes) if same else ""
 
 
 @unobserved()

@@ -85,9 +85,9 @@ def name_of(hook: Any) -> str:
     return _described("", hook).name
 
 
-def ours(key: Any) -> bool:
-    """Whether a key among a tensor's hooks is one of our observers."""
-    return type(key) is tuple and bool(key) and key[0] == OURS
+def ours(key: Any, owner: int | None = None) -> bool:
+    """Whether a key among a tensor's hooks is one of our observers (of the recorder with the id `owner`)."""
+    return type(key) is tuple and len(key) == 3 and key[0] == OURS and owner in (None, key[1])
 
 
 def _is_ours(hook: Any) -> bool:

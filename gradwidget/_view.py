@@ -198,8 +198,11 @@ def why(inspection: Inspection, key: int, output: int) -> str:
             return ""
         if not inspection.passes:
             return f"{name}.grad is None: no backward() has been seen yet."
-        if not reached:
+        last = inspection.last_pass_with(key)
+        if last is None:
             return f"{name}.grad is None: no backward pass has reached this leaf."
+        if last.items(key)[:1] == (None,):
+            return f"{name}.grad is None: the last pass brought no gradient here (a Function has returned None)."
         return (
             f"{name}.grad is None although a gradient was captured: "
             "it was cleared since, or autograd.grad() returned it instead."

@@ -1,0 +1,53 @@
+"""Leaves whose gradient is read from `.grad` instead of being held."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from gradwidget import GradWidget, _capture, _told
+
+
+def loop(model, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    w, norms = None, []
+    for _ in range(steps):
+        loss = model(torch.ones(1, 200)).pow(2).sum()
+        if w is None:
+            w = GradWidget(loss, names={"model": model})
+        else:
+            w.refresh(loss, names={"model": model})
+        loss.backward()
+        norms.append(model.weight.grad.norm().item())
+        optimizer.step()
+        optimizer.zero_grad()
+    return w, norms
+
+
+def test_norms_outlive_zero_grad():
+    torch.manual_seed(0)
+    model = nn.Linear(200, 200)
+    w, norms = loop(model, 5)
+    assert model.weight.numel() * 4 > _capture.SMALL
+    _, history = _told.history_of(w._inspection, w["model.weight"].key)
+    assert history == pytest.approx(norms, rel=1e-4)  # ours is made in float64
+    assert w["model.weight"].gradient.stats.norm == pytest.approx(norms[-1], rel=1e-4)
+
+
+def test_beyond_the_budget_the_note_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(_capture, "READ", 0)
+    w, _ = loop(nn.Linear(200, 200), 2)
+    summary = w["model.weight"].gradient
+    assert summary.stats is None
+    assert "keep='summary'" in summary.note
+
+
+def test_accumulation_is_told_by_versions():
+    p = torch.randn(300, 300, requires_grad=True)
+    loss = (p * p).sum()
+    w = GradWidget(loss)
+    loss.backward(retain_graph=True)
+    assert _told.accumulated(w._inspection, w["p"].key) == ""
+    loss.backward()
+    assert _told.accumulated(w._inspection, w["p"].key).startswith("Accumulated over 2 passes (1, 2)")
