@@ -27,6 +27,8 @@ AFTER = 64 << 20
 """Bytes of gradients that stay whole afterwards, of all recorders together: the newest ones stay."""
 READ = 64 << 20
 """Bytes of leaves' gradients whose norms are taken in each pass, for `.grad` may be gone when somebody looks."""
+HUGE = 16 << 20
+"""Bytes from which a contribution to a sum is not even reduced to its norm."""
 SMALL = 1 << 16
 """Bytes up to which a gradient is copied where holding it would change what torch does."""
 PASSES = 200
@@ -82,10 +84,12 @@ class Recorder:
         self._resolve = resolve
         self._changed = changed
         self._running: dict[int, BackwardPass] = {}
-        self._used = 0
+        self._used = 0  # bytes that are held for us
+        self._lent = 0  # bytes that are held, but that `.grad` holds as well
         self._kept = 0
         self._fitted = True
         self._sizes = columns.nbytes()
+        self._costs = _costs(columns, self._sizes)
         self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
         # A leaf's node is the same in all graphs that use the leaf.
         self._outputs = frozenset(columns.outputs)
@@ -152,7 +156,7 @@ class Recorder:
             return
         self._fitted = not self._running
         self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
-        self._used = 0
+        self._used = self._lent = 0
         others = [
             other for other in (reference() for reference in _recorders) if other is not None and other is not self
         ]
@@ -186,10 +190,11 @@ class Recorder:
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
-        elif self._used + self._sizes[key] > DURING and self._keep != "all":
+        elif self._used + self._costs[key] > DURING and self._keep != "all":
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         else:
-            self._used += self._sizes[key]
+            self._used += self._costs[key]
+            self._lent += self._sizes[key] - self._costs[key]
             # A tuple's length and a tensor's version are the two cheapest things to ask here: this runs for each node.
             if len(gradients) == 1 and type(gradients[0]) is torch.Tensor:
                 versions: int | tuple[int, ...] = gradients[0]._version
@@ -239,6 +244,8 @@ class Recorder:
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
         if slot.leaf and slot.single and not one.create_graph:
             return weakref.ref(gradient)
+        if slot.size > HUGE and (slot.leaf or not slot.single):
+            return Reduced(form_of(gradient), None, "A part of a sum, too big to be looked at in each pass.")
         if slot.leaf or not slot.single or one.create_graph:
             return _detached(gradient, slot.size)
         return gradient
@@ -358,7 +365,7 @@ class Recorder:
             other.mixed = one.mixed = True
         self._running[task] = one
         self._fitted = False
-        if self._used > DURING // 2:
+        if self._used + self._lent > DURING // 2:
             self._fit()
         if self._observes and key not in self._shared:
             self._observe()
@@ -503,6 +510,20 @@ def _sum(parts: list[Any]) -> Item:
         return Reduced(form, None, "The sum of several contributions, each too big to be kept.")
     total: torch.Tensor = functools.reduce(torch.add, parts)
     return total
+
+
+_TURNING = frozenset({"T", "Transpose", "Permute", "View", "UnsafeView", "Unsqueeze", "Squeeze"})
+"""Operations whose backward hands on the memory that it received, seen another way."""
+
+
+def _costs(columns: Columns, sizes: list[int]) -> list[int]:
+    """What holding each gradient costs: nothing where a leaf is turned, because its `.grad` is the same memory."""
+    costs = list(sizes)
+    turning = [columns.ops[op].label in _TURNING for op in columns.op]
+    for source, target in zip(columns.source, columns.target, strict=True):
+        if turning[source] and columns.ops[columns.op[target]].kind == "leaf":
+            costs[source] = 0
+    return costs
 
 
 def _slots(columns: Columns, leaves: Mapping[int, Any]) -> list[tuple[_Slot | None, ...]]:

@@ -22,7 +22,7 @@ def probe_note(inspection: Inspection) -> str:
     hooks = [
         hook
         for key in range(len(nodes))
-        for hook in user_hooks(inspection, key)
+        for hook in user_hooks(inspection, key, nodes)
         if hook.kind not in ("post-accumulate hook", "retain_grad")
     ]
     if not hooks:

@@ -87,11 +87,11 @@ def _effects(one: BackwardPass, key: int, output: int) -> tuple[HookEffect, ...]
     return chain(points)
 
 
-def user_hooks(inspection: Inspection, key: int) -> list[UserHook]:
-    """The user's own hooks on a node and its tensors, in the order in which they run."""
+def user_hooks(inspection: Inspection, key: int, nodes: list[Node] | None = None) -> list[UserHook]:
+    """The user's own hooks on a node and its tensors, in running order. `nodes`: the graph's, if at hand."""
     outputs = range(max(1, len(inspection.columns.forms_of(key))))
     found = [hook for output in outputs for hook in _tensor_hooks(inspection, (key, output))]
-    nodes = inspection.nodes()
+    nodes = nodes or inspection.nodes()
     before, after = ([], []) if nodes is None else of_node(nodes[key])
     tensor = inspection.tensor((key, 0))
     accumulated = after_accumulation(tensor) if inspection.kind_of(key) == "leaf" and tensor is not None else []
