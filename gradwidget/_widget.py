@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import threading
 import time
 import weakref
@@ -27,6 +28,7 @@ from gradwidget._told import end_iteration
 from gradwidget._trace import TraceRow, trace
 from gradwidget._view import NodeView
 
+_BUNDLE = Path(__file__).parent / "static" / "widget.js"
 _DIRECTIONS = ("right", "down")
 _PAUSE = 0.25  # seconds between two updates of the page while a cell runs
 
@@ -50,7 +52,7 @@ class GradWidget(anywidget.AnyWidget):
     """
 
     # As text: for a path anywidget would keep every widget alive, to tell it when the file changes.
-    _esm = (Path(__file__).parent / "static" / "widget.js").read_text("utf-8")
+    _esm = _BUNDLE if os.environ.get("ANYWIDGET_HMR") == "1" else _BUNDLE.read_text("utf-8")
 
     _graph = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
