@@ -8,7 +8,7 @@ it the leaf's `.grad`. Nothing that goes wrong here reaches the user's `backward
 from __future__ import annotations
 
 import functools
-import sys
+import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwidget import _userhooks
+from gradwidget._engine import running_call
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
 from gradwidget._summary import form_of, is_wrapped, unobserved
 from gradwidget._walk import Columns, Form, Node, is_leaf
@@ -94,17 +95,28 @@ class Recorder:
         # A leaf's node is the same in all graphs that use the leaf.
         self._outputs = frozenset(columns.outputs)
         self._shared = self._leaves.keys() - {key for key, _ in columns.outputs}
+        self._roots = sorted({key for key, _ in columns.outputs})
+        self._budget = math.inf if keep == "all" else DURING
         self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
         self._functions = {key for key, op in enumerate(columns.op) if columns.ops[op].kind != "operation"}
         self._prehooks: dict[int, Callable[[], Any]] = {}
         self._feeders: dict[int, list[tuple[int, int, int]]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
+        # Nodes of which what they hand on may be held as it is; but for the slots given here: adding to a part that
+        # somebody holds, torch would make a new tensor, and `.grad` would have another version.
+        self._simple: dict[int, tuple[int, ...]] = {}
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
         self._observes = len(nodes) <= FOLLOWED and all(form.device == "cpu" for form in columns.forms)
         me = weakref.ref(self)
         self._handles = [node.register_prehook(functools.partial(_arrived, me, key)) for key, node in enumerate(nodes)]
         if len(nodes) <= FOLLOWED:
             self._slots = _slots(columns, self._leaves)
+            self._simple = {
+                key: tuple(i for i, slot in enumerate(slots) if slot is not None and slot.leaf and not slot.single)
+                for key, slots in enumerate(self._slots)
+                if key not in self._functions
+                and all(slot is None or slot.single or slot.size <= SMALL for slot in slots)
+            }
             for source, target, slot, output in zip(
                 columns.source, columns.target, columns.input, columns.output, strict=True
             ):
@@ -145,16 +157,19 @@ class Recorder:
         one.state = "failed"
         one.note = "backward() raised before it had finished; what came after is missing."
         one.handed = {step: _without_references(row) for step, row in one.handed.items()}
-        for step, row in enumerate(one.arrived):
-            if row and isinstance(row[0], Pending):
-                one.arrived[step] = (self._read_leaf(one, one.order[step], row[0]),)
+        self._read_leaves(one)
         self._stop_observing()
 
     def _fit(self) -> None:
         """Reduce kept gradients to what may stay after a pass."""
-        if self._keep == "all" or self._fitted:
+        if self._fitted:
             return
         self._fitted = not self._running
+        for one in self.passes:
+            if one.state == "complete":
+                self._sort_handed(one)
+        if self._keep == "all":
+            return
         self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
         self._used = self._lent = 0
         others = [
@@ -174,15 +189,23 @@ class Recorder:
         return kept
 
     def take(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
-        """Keep what arrived at a node."""
-        task = _task_id()
-        one = self._running.get(task)
+        """Keep what arrived at a node. This runs for each node of each pass: the usual way is kept short."""
+        one = self._running.get(_task_id())
         if one is None:
-            one = self._begin(task, key)
-            one.wrapped = any(g is not None and is_wrapped(g) for g in gradients)
-            one.note = "Its gradients belong to a function transform or a batch, and can't be read." * one.wrapped
+            one = self._begin(_task_id(), key, gradients)
         if not one.number and key not in self._shared:
             self._adopt(one, key)
+        used = self._used + self._costs[key]
+        if one.plain and key not in self._leaves and used <= self._budget and len(gradients) == 1:
+            gradient = gradients[0]
+            if type(gradient) is torch.Tensor:
+                self._used = used
+                self._lent += self._sizes[key] - self._costs[key]
+                one.add(key, gradients, gradient._version)
+                return
+        self._take(one, key, gradients)
+
+    def _take(self, one: BackwardPass, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
         if one.wrapped:
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         elif one.create_graph:
@@ -190,17 +213,41 @@ class Recorder:
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
-        elif self._used + self._costs[key] > DURING and self._keep != "all":
+            self._forget(one, key, 0, gradients[0])
+        elif self._used + self._costs[key] > self._budget:
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
+            for output, gradient in enumerate(gradients):
+                self._forget(one, key, output, gradient)
         else:
             self._used += self._costs[key]
             self._lent += self._sizes[key] - self._costs[key]
-            # A tuple's length and a tensor's version are the two cheapest things to ask here: this runs for each node.
-            if len(gradients) == 1 and type(gradients[0]) is torch.Tensor:
-                versions: int | tuple[int, ...] = gradients[0]._version
-            else:
-                versions = tuple(-1 if g is None else version_of(g) for g in gradients)
-            one.add(key, gradients, versions)
+            one.add(key, gradients, tuple(-1 if g is None else version_of(g) for g in gradients))
+
+    def _forget(self, one: BackwardPass, key: int, output: int, gradient: torch.Tensor | None) -> None:
+        """Hold a gradient at no step that it has passed as it is (x + y), nor where it came from.
+
+        Torch makes a gradient the leaf's `.grad` only if nobody else holds it, and would copy it otherwise.
+        """
+        waiting = [(key, output)] if gradient is not None else []
+        while waiting:
+            place = waiting.pop()
+            for source, slot, number in self._feeders.get(place[0], ()):
+                step = one.steps.get(source)
+                if step is None or number != place[1]:
+                    continue
+                row = one.handed.get(step, ())
+                if slot < len(row) and row[slot] is gradient:
+                    one.handed[step] = (*row[:slot], Same(place), *row[slot + 1 :])
+                came = one.arrived[step]
+                passed = [i for i, item in enumerate(came) if item is gradient]
+                if passed:
+                    waiting += [(source, i) for i in passed]
+                    one.arrived[step] = tuple(Same((key, output)) if item is gradient else item for item in came)
+                    versions = one.versions[step]
+                    if isinstance(versions, tuple):
+                        one.versions[step] = tuple(
+                            -1 if item is gradient else v for item, v in zip(came, versions, strict=True)
+                        )
 
     def leave(self, key: int, handed: tuple[torch.Tensor | None, ...], received: tuple[Any, ...]) -> None:
         """Note what a node hands on, and what it received where hooks of the user's came in between."""
@@ -208,38 +255,37 @@ class Recorder:
         step = None if one is None else one.steps.get(key)
         if one is None or step is None or one.wrapped:
             return
-        if key in self._functions:
-            handed = _asked_for(handed)
-        one.handed[step] = tuple(
-            None if gradient is None or slot is None else self._handed(one, slot, gradient)
-            for gradient, slot in zip(handed, self._slots[key], strict=False)
-        )
-        self._let_pass(one, step, handed, self._slots[key])
+        parts = self._simple.get(key) if one.plain and one.whole else None
+        if parts is not None:
+            one.handed[step] = _with_copies(handed, parts) if parts else handed
+        else:
+            self._note_handed(one, step, key, handed)
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
 
-    def _let_pass(
-        self, one: BackwardPass, step: int, handed: tuple[torch.Tensor | None, ...], slots: tuple[_Slot | None, ...]
-    ) -> None:
-        """Hold no gradient that a node hands on as it came (x + y): at a leaf, torch would have to copy it."""
-        row = one.arrived[step]
+    def _note_handed(self, one: BackwardPass, step: int, key: int, handed: tuple[torch.Tensor | None, ...]) -> None:
+        slots = self._slots[key]
+        if key in self._functions:
+            handed = _asked_for(handed)
+        one.handed[step] = tuple(
+            None if gradient is None or slot is None else self._handed(one, slot, gradient)
+            for gradient, slot in zip(handed, slots, strict=False)
+        )
+        if one.whole:
+            return
+        # The user gets what the leaves would have, as it is, and may edit it.
         for gradient, slot in zip(handed, slots, strict=False):
+            row = one.arrived[step]
             if gradient is None or slot is None or not any(item is gradient for item in row):
                 continue
             if slot.size <= SMALL or slot.leaf:
                 copy = _detached(gradient, slot.size)
-                row = tuple(copy if item is gradient else item for item in row)
-                one.arrived[step], one.versions[step] = row, -1
-                self._forget_handed(one, one.order[step], gradient)
-
-    def _forget_handed(self, one: BackwardPass, key: int, gradient: torch.Tensor) -> None:
-        """Where a gradient came from, it need not be held either: it is what arrived here."""
-        for source, slot, output in self._feeders.get(key, ()):
-            step = one.steps.get(source, -1)
-            row = one.handed.get(step, ())
-            if slot < len(row) and row[slot] is gradient:
-                one.handed[step] = (*row[:slot], Same((key, output)), *row[slot + 1 :])
+                one.arrived[step] = tuple(copy if item is gradient else item for item in row)
+                one.versions[step] = -1
+                for output, item in enumerate(row):
+                    if item is gradient:
+                        self._forget(one, key, output, gradient)
 
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
         if slot.leaf and slot.single and not one.create_graph:
@@ -266,17 +312,10 @@ class Recorder:
             self._note_foreign(one)
             self._stop_observing()
             return
-        for step, row in enumerate(one.arrived):
-            if row and isinstance(row[0], Pending):
-                one.arrived[step] = (self._read_leaf(one, one.order[step], row[0]),)
-        self._sort_handed(one)
-        if one.returned and not any(key in self._leaves for key in one.order):
-            one.kind = "grad"
-            names = [self._name(place) or self._label(place[0]) for place in one.returned]
-            one.label = f"grad of {self._label(one.order[0])} w.r.t. {', '.join(names[:3])}{', ...' * (len(names) > 3)}"
-        roots = self._roots(one)
-        if one.kind == "backward" and len(roots) > 1:
-            one.label = f"backward from {', '.join(self._label(key) for key in roots)}"
+        self._read_leaves(one)
+        if not one.whole:
+            self._sort_handed(one)
+        self._entitle(one)
         if one.create_graph:
             spans = vars(_made).setdefault("spans", [])
             spans.append((one.second_from, _next_sequence()))
@@ -285,13 +324,27 @@ class Recorder:
         self._stop_observing()
         self._changed(one)
 
-    def _roots(self, one: BackwardPass) -> list[int]:
-        """Outputs to which nothing else has handed the gradient that they ran with."""
-        return [
-            key
-            for key in sorted({key for key, _ in self._outputs})
-            if key in one.steps and not any(source in one.steps for source, _, _ in self._feeders.get(key, ()))
-        ]
+    def _read_leaves(self, one: BackwardPass) -> None:
+        for step in one.pending:
+            item = one.arrived[step][0]
+            if isinstance(item, Pending):
+                one.arrived[step] = (self._read_leaf(one, one.order[step], item),)
+        one.pending.clear()
+
+    def _entitle(self, one: BackwardPass) -> None:
+        """Say what the pass was, as soon as all that it came to is known."""
+        if one.accumulates is None:
+            one.accumulates = not one.returned or any(key in self._leaves for key in one.order)
+        roots = [key for key in self._roots if key in one.steps] if len(self._roots) > 1 else []
+        # Outputs to which nothing else has handed the gradient that they ran with.
+        roots = [k for k in roots if not any(source in one.steps for source, _, _ in self._feeders.get(k, ()))]
+        start = ", ".join(map(self._label, roots or one.order[:1]))
+        names = one.asked or tuple(self._name(place) or self._label(place[0]) for place in one.returned)
+        into = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+        if not one.accumulates:
+            one.kind, one.label = "grad", f"grad of {start} w.r.t. {into}"
+        elif len(roots) > 1 or one.asked:
+            one.label = f"backward from {start}{f', only into {into}' if one.asked else ''}"
 
     def _note_foreign(self, one: BackwardPass) -> None:
         if not one.number:
@@ -299,6 +352,9 @@ class Recorder:
 
     def _sort_handed(self, one: BackwardPass) -> None:
         """What went to a node that ran is what arrived there; what went to one that did not, the user got."""
+        if one.sorted:
+            return
+        one.sorted = True
         parts: dict[Place, list[Any]] = {}
         for step, row in one.handed.items():
             slots = self._slots[one.order[step]]
@@ -353,11 +409,17 @@ class Recorder:
         self._list(one)
         self._changed(one)
 
-    def _begin(self, task: int, key: int) -> BackwardPass:
+    def _begin(self, task: int, key: int, gradients: tuple[Any, ...]) -> BackwardPass:
         one = BackwardPass(0, state="running", resolve=self._resolve, thread=threading.get_ident())
+        one.wrapped = any(g is not None and is_wrapped(g) for g in gradients)
+        one.note = "Its gradients belong to a function transform or a batch, and can't be read." * one.wrapped
         one.create_graph = torch.is_grad_enabled()
+        one.plain = not one.wrapped and not one.create_graph and not torch._C._len_torch_dispatch_stack()
         one.second_from = _next_sequence()
-        one.depth = _depth()
+        call = running_call()
+        one.depth, one.accumulates, one.whole = call.depth, call.accumulates, call.inputs == ()
+        if call.inputs:
+            one.asked = tuple(map(self._name_of_input, call.inputs[:4]))
         self._place_among_running(one)
         engine: Any = torch.autograd.Variable._execution_engine
         engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
@@ -370,6 +432,15 @@ class Recorder:
         if self._observes and key not in self._shared:
             self._observe()
         return one
+
+    def _name_of_input(self, asked: Any) -> str:
+        """What the user calls something that a gradient was asked for."""
+        if isinstance(asked, torch.Tensor):
+            place = next((place for place, tensor in self._tensors.items() if tensor() is asked), None)
+            place = place or next(((key, 0) for key, leaf in self._leaves.items() if leaf() is asked), None)
+            if place is not None:
+                return self._name(place) or self._label(place[0])
+        return "a tensor"
 
     def _place_among_running(self, one: BackwardPass) -> None:
         """Passes of the same thread that are still open have either started this one, or failed."""
@@ -429,6 +500,7 @@ class Recorder:
             return ((gradient,), version_of(gradient)) if self._used <= DURING else ((reduced(gradient),), -1)
         if variable is None or variable._post_accumulate_grad_hooks or gradient.layout is not torch.strided:
             return (reduced(gradient),), -1
+        one.pending.append(len(one))
         return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient)),), -1
 
     def _note_fresh(self, one: BackwardPass, key: int) -> bool:
@@ -474,6 +546,15 @@ def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:
         return gradient.detach().clone()
     with unobserved():
         return gradient.detach().clone()
+
+
+def _with_copies(row: tuple[torch.Tensor | None, ...], which: tuple[int, ...]) -> tuple[Handed, ...]:
+    found: list[Handed] = list(row)
+    for i in which:
+        gradient = row[i]
+        if gradient is not None:
+            found[i] = gradient.clone() if type(gradient) is torch.Tensor else _detached(gradient, 0)
+    return tuple(found)
 
 
 def _asked_for(handed: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
@@ -539,16 +620,6 @@ def _slots(columns: Columns, leaves: Mapping[int, Any]) -> list[tuple[_Slot | No
         size = sizes[forms[output]] if output < len(forms) and forms[output] >= 0 else 0
         found[source][slot] = _Slot((target, output), target in leaves, leading[target, output] == 1, size)
     return [tuple(slots.get(i) for i in range(max(slots, default=-1) + 1)) for slots in found]
-
-
-def _depth() -> int:
-    """How many backward passes this thread is in; 0 in the engine's own threads."""
-    depth = 0
-    frame = sys._getframe(1)
-    while frame is not None:
-        depth += frame.f_code.co_name == "_engine_run_backward"
-        frame = frame.f_back  # type: ignore[assignment]
-    return depth
 
 
 def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:

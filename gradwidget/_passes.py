@@ -50,12 +50,13 @@ class Stale(NamedTuple):
 
 
 class Same(NamedTuple):
-    """What a step handed on is what arrived at this place."""
+    """What a step handed on, or passed as it came, is what arrived at this place."""
 
     place: Place
 
 
 Item: TypeAlias = "torch.Tensor | Reduced | Pending | Stale | None"
+Arrived: TypeAlias = "Item | Same"
 Handed: TypeAlias = "torch.Tensor | Reduced | Same | weakref.ref[torch.Tensor] | None"
 
 
@@ -80,7 +81,7 @@ class BackwardPass:
     inside: int = 0
     order: list[int] = field(default_factory=list)
     note: str = ""
-    arrived: list[tuple[Item, ...]] = field(default_factory=list)  # per step, what arrived at each output
+    arrived: list[tuple[Arrived, ...]] = field(default_factory=list)  # per step, what arrived at each output
     versions: list[int | tuple[int, ...]] = field(default_factory=list)  # per step, of each tensor when it arrived
     steps: dict[int, int] = field(default_factory=dict)  # node -> step
     handed: dict[int, tuple[Handed, ...]] = field(default_factory=dict)  # step -> what went to each input
@@ -93,6 +94,12 @@ class BackwardPass:
     fresh: set[int] = field(default_factory=set)  # leaves whose `.grad` was None before
     resolve: Callable[[int | str], tuple[int, int | None]] = field(default=lambda key: (int(key), None))
     create_graph: bool = False
+    plain: bool = False  # neither wrapped nor create_graph
+    whole: bool = False  # a gradient was asked for everything
+    asked: tuple[str, ...] = ()  # else for these, by name
+    accumulates: bool | None = None  # into .grad; None unknown
+    sorted: bool = False  # `handed` says by `Same` what arrived elsewhere
+    pending: list[int] = field(default_factory=list)  # steps with a `Pending`
     read: int = 0  # bytes of leaves' gradients that were read at the end
     thread: int = 0
     depth: int = 0  # of nested passes in its thread; 0 unknown
@@ -142,25 +149,30 @@ class BackwardPass:
         if isinstance(versions, int):
             versions = (versions,) * len(items)
         return tuple(
-            Stale(form_of(item))
+            self._at_place(item.place)
+            if isinstance(item, Same)
+            else Stale(form_of(item))
             if isinstance(item, torch.Tensor) and version >= 0 and version_of(item) != version
             else item
             for item, version in zip(items, versions, strict=True)
         )
+
+    def _at_place(self, place: Place) -> Item:
+        step = self.steps.get(place[0])
+        row = () if step is None else self.row(step)
+        return row[place[1]] if place[1] < len(row) else None
 
     def handed_on(self, step: int) -> tuple[Item, ...]:
         """What a step handed to each of its inputs, where that is known."""
         found: list[Item] = []
         for item in self.handed.get(step, ()):
             if isinstance(item, Same):
-                at = self.steps.get(item.place[0])
-                row = () if at is None else self.row(at)
-                found.append(row[item.place[1]] if item.place[1] < len(row) else None)
+                found.append(self._at_place(item.place))
             else:
                 found.append(item() if isinstance(item, weakref.ref) else item)
         return tuple(found)
 
-    def add(self, key: int, row: tuple[Item, ...], versions: int | tuple[int, ...] = -1) -> None:
+    def add(self, key: int, row: tuple[Arrived, ...], versions: int | tuple[int, ...] = -1) -> None:
         """Note what arrived at a node; version -1 is not checked later."""
         self.steps[key] = len(self.order)
         self.order.append(key)
