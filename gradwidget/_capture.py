@@ -20,7 +20,7 @@ from gradwidget import _userhooks
 from gradwidget._engine import running_call
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
 from gradwidget._summary import form_of, is_wrapped, unobserved
-from gradwidget._walk import Columns, Form, Node, is_leaf
+from gradwidget._walk import Columns, Form, Node, describe_op, is_leaf
 
 DURING = 256 << 20
 """Bytes of gradients that are kept by reference while passes run."""
@@ -155,7 +155,8 @@ class Recorder:
         one = self._running.pop(task)
         self._note_foreign(one)
         one.state = "failed"
-        one.note = "backward() raised before it had finished; what came after is missing."
+        last = self._name((one.order[-1], 0)) or self._label(one.order[-1])
+        one.note = f"backward() raised; {last} was the last node that it came to, and what came after is missing."
         one.handed = {step: _without_references(row) for step, row in one.handed.items()}
         self._read_leaves(one)
         self._stop_observing()
@@ -440,7 +441,8 @@ class Recorder:
             place = place or next(((key, 0) for key, leaf in self._leaves.items() if leaf() is asked), None)
             if place is not None:
                 return self._name(place) or self._label(place[0])
-        return "a tensor"
+        node = asked.node if isinstance(asked, torch.autograd.graph.GradientEdge) else None
+        return "a tensor" if node is None else describe_op(node).label
 
     def _place_among_running(self, one: BackwardPass) -> None:
         """Passes of the same thread that are still open have either started this one, or failed."""

@@ -142,8 +142,8 @@ def _described(kind: str, hook: Any) -> UserHook:
             kind, function.__qualname__.rpartition("<locals>.")[2], place_of(code.co_filename, code.co_firstlineno)
         )
     if type(function) in (types.BuiltinFunctionType, types.BuiltinMethodType):
-        return UserHook(kind, function.__qualname__, "")
-    return UserHook(kind, type(function).__qualname__, "")
+        return UserHook(kind, function.__qualname__.rpartition("<locals>.")[2], "")
+    return UserHook(kind, type(function).__qualname__.rpartition("<locals>.")[2], "")
 
 
 def chain(points: list[tuple[str, Gradient]]) -> tuple[HookEffect, ...]:

@@ -64,6 +64,10 @@ class GradWidget(anywidget.AnyWidget):
     height = traitlets.Int(480).tag(sync=True)
     direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)
 
+    def __new__(cls, *_: Any, **__: Any) -> GradWidget:  # noqa: PYI034
+        made: GradWidget = super().__new__(cls)
+        return made
+
     def __init__(
         self,
         *outputs: Any,
@@ -281,6 +285,11 @@ class GradWidget(anywidget.AnyWidget):
             return "GradWidget()"
         nodes, edges = len(self._inspection), len(self._inspection.columns.source)
         return f"GradWidget({nodes} node{'s' * (nodes != 1)}, {edges} edge{'s' * (edges != 1)})"
+
+
+# What torch.compiler.disable() would say, which imports the whole compiler: it can't trace a widget's making.
+for _making in (GradWidget.__new__, GradWidget.__init__):
+    vars(_making)["_torchdynamo_disable"] = True
 
 
 def _answer(widget: GradWidget, content: Any, _buffers: Any) -> None:

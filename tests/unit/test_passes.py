@@ -588,3 +588,55 @@ def test_a_gradient_that_is_handed_on_as_it_is_is_not_copied_for_us():
     out.backward()
     assert len(w.passes) == 1
     assert x.grad._version == 0
+
+
+def test_labels_say_all_that_was_asked_for():
+    x = leaf(3)
+    h = x * 2
+    out = (h * h).sum()
+    w = GradWidget(out)
+    torch.autograd.grad(out, [h, x], retain_graph=True)  # h ran as well, on the way to x
+    torch.autograd.grad(out, [torch.autograd.graph.GradientEdge(h.grad_fn, 0)], retain_graph=True)
+    out.backward(inputs=[x], retain_graph=True)
+    torch.autograd.grad(out, [x], torch.ones(2), is_grads_batched=True, retain_graph=True)
+    out.backward()
+    assert [(p.label, p.kind) for p in w.passes] == [
+        ("grad of out w.r.t. h, x", "grad"),
+        ("grad of out w.r.t. Mul", "grad"),
+        ("backward from out, only into x", "backward"),
+        ("grad of out w.r.t. x", "grad"),
+        ("backward from out", "backward"),
+    ]
+
+
+@pytest.mark.parametrize("adds", [1, 2, 30])
+@pytest.mark.parametrize("size", [2, 200])
+def test_a_gradient_that_passes_a_chain_of_sums_as_it_is_becomes_the_leafs(adds, size):
+    def version(watched):
+        x = leaf(size, size)
+        y = x
+        for _ in range(adds):
+            y = y + 1
+        out = (y * 3).sum()
+        w = GradWidget(out) if watched else None
+        out.backward()
+        if w is not None:
+            assert all(g is not None and same(g, x.grad) for key in range(2, len(w)) for g in [w[key].gradient])
+            (one,) = w.passes
+            assert all(same(opened(one.handed_on(step)[0]), x.grad) for step in range(2, len(one) - 1))
+        return x.grad._version
+
+    assert version(watched=True) == version(watched=False) == 0
+
+
+def test_a_failed_pass_names_where_it_stopped():
+    x = leaf(2)
+    h = x * 1
+    h.register_hook(lambda g: 1 / 0)
+    out = (h * 2).sum()
+    w = GradWidget(out)
+    with pytest.raises(ZeroDivisionError):
+        out.backward()
+    assert w.passes[0].note == (
+        "backward() raised; Mul (node 1) was the last node that it came to, and what came after is missing."
+    )

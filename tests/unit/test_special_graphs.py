@@ -318,9 +318,8 @@ def test_a_compiled_region_in_between():
     look(w)
 
 
-@pytest.mark.xfail(reason="dynamo can't make a traitlets object: TypeError in the user's code", strict=True)
 @pytest.mark.filterwarnings("ignore")
-def test_a_widget_made_inside_of_a_compiled_function():
+def test_a_widget_made_inside_of_a_compiled_function(capfd):
     made = []
 
     def f(t):
@@ -328,7 +327,18 @@ def test_a_widget_made_inside_of_a_compiled_function():
         made.append(GradWidget(out))
         return out
 
-    assert torch.compile(f, backend="eager")(torch.ones(2, requires_grad=True)).item() == 4.0
+    x = torch.ones(2, requires_grad=True)
+    out = torch.compile(f, backend="eager")(x)
+    assert out.item() == 4.0
+    out.backward()
+    (w,) = made
+    assert x.grad.tolist() == [2.0, 2.0]
+    assert same(w[2].gradient, x.grad)
+    look(w)
+    w.close()
+    del w, made[:]
+    gc.collect()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own, in torch.distributed
