@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import math
+import operator
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -176,27 +178,45 @@ def _visit(roots: Sequence[tuple[Node, int]]) -> tuple[list[Node], Columns]:
 def topological(columns: Columns) -> tuple[list[int], int, int]:
     """Node numbers, each before the nodes that it leads to; the longest path's length; how many have none above."""
     size = len(columns)
-    waiting = [0] * size
-    following: list[list[int]] = [[] for _ in range(size)]
+    source, target, sequence = columns.source, columns.target, columns.sequence
+    heads = size - len(set(target))
+    numbers = sequence.__getitem__
+    if all(map(operator.gt, map(numbers, source), map(numbers, target))):  # made one after the other, leaves are -1
+        order = sorted(range(size), key=numbers, reverse=True)
+    else:
+        order = _sorted(columns)
+    start = [0] * (size + 1)  # a node's edges stand together
+    for i in source:
+        start[i + 1] += 1
+    start = list(itertools.accumulate(start))
+    depth = [0] * size
+    for i in order:
+        below = depth[i] + 1
+        for j in target[start[i] : start[i + 1]]:
+            depth[j] = max(depth[j], below)
+    return order, max(depth, default=0), heads
+
+
+def _sorted(columns: Columns) -> list[int]:
+    waiting = [0] * len(columns)
+    following: list[list[int]] = [[] for _ in waiting]
     for i, j in zip(columns.source, columns.target, strict=True):
         following[i].append(j)
         waiting[j] += 1
-    depth = [0] * size
-    order = [i for i in range(size) if not waiting[i]]
-    heads = len(order)
+    order = [i for i, count in enumerate(waiting) if not count]
     for i in order:
-        below = depth[i] + 1
         for j in following[i]:
-            depth[j] = max(depth[j], below)
             waiting[j] -= 1
             if not waiting[j]:
                 order.append(j)
-    return order, max(depth, default=0), heads
+    return order
 
 
 def _describe(nodes: list[Node], columns: Columns) -> None:
     ops: dict[Any, int] = {}
     forms: dict[Any, int] = {}
+    known: dict[Any, int] = {}  # forms of one output on `device`
+    device: Any = None
     op_of, form_of, sequence_of = columns.op.append, columns.form.append, columns.sequence.append
     for i, node in enumerate(nodes):
         kind = type(node)
@@ -208,7 +228,20 @@ def _describe(nodes: list[Node], columns: Columns) -> None:
         sequence_of(-1 if sequence == _LEAF_SEQUENCE else sequence)
         described = node._input_metadata
         if len(described) == 1:
-            form_of(_form(described[0], forms, columns))
+            # By far the most: each attribute costs as much as the visit of a node. Most graphs live on one device.
+            (one,) = described
+            if one.device != device:
+                device, known = one.device, {}
+            try:
+                key = (one.dtype, *one.shape)
+                form = known.get(key)
+            except Exception:  # see _form
+                key, form = None, None
+            if form is None:
+                form = _form(one, forms, columns)
+                if key is not None:
+                    known[key] = form
+            form_of(form)
         else:
             found = tuple(_form(m, forms, columns) for m in described)
             form_of(found[0] if found else -1)

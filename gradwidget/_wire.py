@@ -27,7 +27,7 @@ Json = dict[str, Any]
 def pack(payload: Json) -> bytes:
     """Strict JSON, gzipped; the same payload gives the same bytes."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return gzip.compress(text.encode("utf-8", "replace"), compresslevel=5, mtime=0)
+    return gzip.compress(text.encode("utf-8", "replace"), compresslevel=3, mtime=0)
 
 
 def number(x: Any) -> Any:
