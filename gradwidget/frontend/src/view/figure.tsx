@@ -184,6 +184,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           onUnpack={host.silence ? null : answer.unpack}
           selected={selected}
           pass={pass}
+          taken={position && !position.ended ? position.at : null}
           latest={pass === (live?.passes.at(-1) ?? null)}
           watching={!host.silence && !!live?.watching}
           links={links}

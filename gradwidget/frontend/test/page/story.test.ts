@@ -34,6 +34,17 @@ describe("the panel tells", () => {
     expect(text("[data-gw-function]")).toMatch(/Double.*None.*x.*asks for a gradient.*factor.*asks for none/);
   });
 
+  it("at a step, only gradients that have arrived by then", async () => {
+    const { host, panel } = await shown("story", { selected: "h" });
+    await vi.waitFor(() => expect(panel()).toMatch(/gradient pass \d+(?! ?Not yet)/));
+    host.stepTo(0);
+    await vi.waitFor(() =>
+      expect(panel()).toMatch(/gradient pass \d+ ?Not yet: it arrives at step \d+ of \d+\./),
+    );
+    host.stepTo(null);
+    await vi.waitFor(() => expect(panel()).not.toMatch(/Not yet/));
+  });
+
   it("the history, in words too", async () => {
     const { find } = await shown("story", { selected: "h" });
     await vi.waitFor(() => expect(find("[data-gw-history]")[0]?.dataset.gwHistory).toBe("120"));

@@ -2,14 +2,42 @@ import type { Detail, DetailOutput, Pass, TensorView } from "../../wire";
 import { Chip, Note, Row, Section } from "./parts";
 import { TensorBody, TensorFigures } from "./tensor";
 
+/** A gradient that the player has not come to yet. */
+export interface Coming {
+  pass: number;
+  step: number; // at which it arrives
+  steps: number; // of so many
+}
+
+export function comingOf(pass: Pass, key: number, taken: number): Coming | null {
+  const step = pass.order.indexOf(key) + 1;
+  return step > taken ? { pass: pass.number, step, steps: pass.order.length } : null;
+}
+
+interface Props {
+  detail: Detail;
+  pass: Pass | null;
+  coming: Coming | null;
+}
+
 /** Value, gradient and .grad of what the node produced. */
-export function Outputs({ detail, pass }: { detail: Detail; pass: Pass | null }) {
+export function Outputs({ detail, pass, coming }: Props) {
   return (
     <>
       {detail.outputs.map((output) => (
         <Section key={output.output} {...(detail.outputs.length > 1 ? { title: titleOf(output) } : {})}>
           <Quantity label="value" tone="value" view={output.value} note={output.value_note} chip="" />
-          <Gradient detail={detail} output={output} pass={pass} />
+          {coming ? (
+            <Quantity
+              label="gradient"
+              tone="gradient"
+              view={null}
+              note={`Not yet: it arrives at step ${coming.step} of ${coming.steps}.`}
+              chip={`pass ${coming.pass}`}
+            />
+          ) : (
+            <Gradient detail={detail} output={output} pass={pass} />
+          )}
           {(output.grad || output.grad_note) && (
             <Quantity label=".grad" tone="gradient" view={output.grad} note={output.grad_note} chip="" />
           )}

@@ -11,7 +11,7 @@ import { BriefHeading, Heading } from "./heading";
 import { History } from "./history";
 import { Hooks } from "./hooks";
 import { Links } from "./links";
-import { Outputs } from "./outputs";
+import { type Coming, comingOf, Outputs } from "./outputs";
 import { Section } from "./parts";
 import { SavedVariables } from "./saved";
 import type { Unpack } from "./unpack";
@@ -24,6 +24,8 @@ interface Props {
   onUnpack: Unpack | null;
   selected: number | null;
   pass: Pass | null;
+  /** How many of its steps the player has taken; null for the pass as it ended. */
+  taken: number | null;
   latest: boolean;
   /** The next backward pass will be seen. */
   watching: boolean;
@@ -32,7 +34,7 @@ interface Props {
 }
 
 export function Panel(props: Props) {
-  const { graph, index, answer, onUnpack, selected, pass, latest, links, onSelect } = props;
+  const { graph, index, answer, onUnpack, selected, pass, taken, latest, links, onSelect } = props;
   if (selected === null) {
     return (
       <aside class="gw-panel" aria-label="Inspector" data-gw-panel="">
@@ -61,6 +63,7 @@ export function Panel(props: Props) {
             detail={detail}
             index={index}
             pass={latest ? null : pass}
+            coming={pass && taken !== null ? comingOf(pass, selected, taken) : null}
             links={links}
             onUnpack={onUnpack}
             onSelect={onSelect}
@@ -77,15 +80,16 @@ interface BodyProps {
   detail: Detail;
   index: GraphIndex;
   pass: Pass | null;
+  coming: Coming | null;
   links: PassLinks;
   onUnpack: Unpack | null;
   onSelect(key: number): void;
 }
 
-function Body({ detail, index, pass, links, onUnpack, onSelect }: BodyProps) {
+function Body({ detail, index, pass, coming, links, onUnpack, onSelect }: BodyProps) {
   return (
     <>
-      <Outputs detail={detail} pass={pass} />
+      <Outputs detail={detail} pass={pass} coming={coming} />
       {detail.why && (
         <p class="gw-why" data-gw-why="">
           {detail.why}
