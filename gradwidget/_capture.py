@@ -34,6 +34,8 @@ SMALL = 1 << 16
 """Bytes up to which a gradient is copied where holding it would change what torch does."""
 PASSES = 200
 """Passes that are kept."""
+_NOTHING: list[Handed] = []
+
 FOLLOWED = 1_000
 """Nodes up to which it is also noted what each hands on, and what each hook of the user's does."""
 
@@ -102,25 +104,20 @@ class Recorder:
         self._prehooks: dict[int, Callable[[], Any]] = {}
         self._feeders: dict[int, list[tuple[int, int, int]]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
-        # Nodes of which what they hand on may be held as it is; but for the slots given here: adding to a part that
-        # somebody holds, torch would make a new tensor, and `.grad` would have another version.
-        self._simple: dict[int, tuple[int, ...]] = {}
+        self._only: dict[Place, tuple[int, int]] = {}  # places to which but one slot leads: node and slot
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
         self._observes = len(nodes) <= FOLLOWED and all(form.device == "cpu" for form in columns.forms)
         me = weakref.ref(self)
         self._handles = [node.register_prehook(functools.partial(_arrived, me, key)) for key, node in enumerate(nodes)]
         if len(nodes) <= FOLLOWED:
             self._slots = _slots(columns, self._leaves)
-            self._simple = {
-                key: tuple(i for i, slot in enumerate(slots) if slot is not None and slot.leaf and not slot.single)
-                for key, slots in enumerate(self._slots)
-                if key not in self._functions
-                and all(slot is None or slot.single or slot.size <= SMALL for slot in slots)
-            }
             for source, target, slot, output in zip(
                 columns.source, columns.target, columns.input, columns.output, strict=True
             ):
                 self._feeders.setdefault(target, []).append((source, slot, output))
+                found = self._slots[source][slot]
+                if found is not None and found.single:
+                    self._only[target, output] = (source, slot)
             self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
             self._handles += [
                 node.register_hook(functools.partial(_left, me, key))
@@ -157,20 +154,15 @@ class Recorder:
         one.state = "failed"
         last = self._name((one.order[-1], 0)) or self._label(one.order[-1])
         one.note = f"backward() raised; {last} was the last node that it came to, and what came after is missing."
-        one.handed = {step: _without_references(row) for step, row in one.handed.items()}
+        self._let_go(one)
         self._read_leaves(one)
         self._stop_observing()
 
     def _fit(self) -> None:
         """Reduce kept gradients to what may stay after a pass."""
-        if self._fitted:
+        if self._keep == "all" or self._fitted:
             return
         self._fitted = not self._running
-        for one in self.passes:
-            if one.state == "complete":
-                self._sort_handed(one)
-        if self._keep == "all":
-            return
         self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
         self._used = self._lent = 0
         others = [
@@ -202,9 +194,15 @@ class Recorder:
             if type(gradient) is torch.Tensor:
                 self._used = used
                 self._lent += self._sizes[key] - self._costs[key]
-                one.add(key, gradients, gradient._version)
+                if self._sizes[key] <= SMALL:
+                    one.add(key, (gradient.clone(),))
+                else:
+                    one.add(key, gradients, gradient._version)
+                self._recognize(one, (key, 0), gradient)
                 return
         self._take(one, key, gradients)
+        for output, gradient in enumerate(gradients):
+            self._recognize(one, (key, output), gradient)
 
     def _take(self, one: BackwardPass, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
         if one.wrapped:
@@ -214,36 +212,45 @@ class Recorder:
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
-            self._forget(one, key, 0, gradients[0])
+            self._forget(one, key, gradients[0])
         elif self._used + self._costs[key] > self._budget:
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
-            for output, gradient in enumerate(gradients):
-                self._forget(one, key, output, gradient)
+        elif self._sizes[key] <= SMALL:
+            self._used += self._costs[key]
+            self._lent += self._sizes[key] - self._costs[key]
+            one.add(key, tuple(None if g is None else _detached(g, self._sizes[key]) for g in gradients))
         else:
             self._used += self._costs[key]
             self._lent += self._sizes[key] - self._costs[key]
             one.add(key, gradients, tuple(-1 if g is None else version_of(g) for g in gradients))
 
-    def _forget(self, one: BackwardPass, key: int, output: int, gradient: torch.Tensor | None) -> None:
-        """Hold a gradient at no step that it has passed as it is (x + y), nor where it came from.
+    def _recognize(self, one: BackwardPass, place: Place, gradient: torch.Tensor | None) -> None:
+        """What arrives is what was handed on, unless a hook of the user's came in between."""
+        only = self._only.get(place)
+        step = None if only is None else one.steps.get(only[0])
+        if only is None or step is None:
+            return
+        row = one.handed.get(step, _NOTHING)
+        if only[1] < len(row):
+            item = row[only[1]]
+            if item is gradient:
+                row[only[1]] = Same(place)
+            elif isinstance(item, torch.Tensor):
+                row[only[1]] = _detached(item, form_of(item).nbytes)
+
+    def _forget(self, one: BackwardPass, key: int, gradient: torch.Tensor | None) -> None:
+        """Hold what arrives at a leaf nowhere that it has passed as it is (x + y).
 
         Torch makes a gradient the leaf's `.grad` only if nobody else holds it, and would copy it otherwise.
         """
-        waiting = [(key, output)] if gradient is not None else []
+        waiting = [] if gradient is None or self._sizes[key] <= SMALL else [key]
         while waiting:
-            place = waiting.pop()
-            for source, slot, number in self._feeders.get(place[0], ()):
+            for source, _, _ in self._feeders.get(waiting.pop(), ()):
                 step = one.steps.get(source)
-                if step is None or number != place[1]:
-                    continue
-                row = one.handed.get(step, ())
-                if slot < len(row) and row[slot] is gradient:
-                    one.handed[step] = (*row[:slot], Same(place), *row[slot + 1 :])
-                came = one.arrived[step]
-                passed = [i for i, item in enumerate(came) if item is gradient]
-                if passed:
-                    waiting += [(source, i) for i in passed]
-                    one.arrived[step] = tuple(Same((key, output)) if item is gradient else item for item in came)
+                came = () if step is None else one.arrived[step]
+                if step is not None and any(item is gradient for item in came):
+                    waiting.append(source)
+                    one.arrived[step] = tuple(Same((key, 0)) if item is gradient else item for item in came)
                     versions = one.versions[step]
                     if isinstance(versions, tuple):
                         one.versions[step] = tuple(
@@ -256,46 +263,24 @@ class Recorder:
         step = None if one is None else one.steps.get(key)
         if one is None or step is None or one.wrapped:
             return
-        parts = self._simple.get(key) if one.plain and one.whole else None
-        if parts is not None:
-            one.handed[step] = _with_copies(handed, parts) if parts else handed
-        else:
-            self._note_handed(one, step, key, handed)
+        if key in self._functions:
+            handed = _asked_for(handed)
+        one.handed[step] = [
+            None if gradient is None or slot is None else self._handed(one, slot, gradient)
+            for gradient, slot in zip(handed, self._slots[key], strict=False)
+        ]
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
 
-    def _note_handed(self, one: BackwardPass, step: int, key: int, handed: tuple[torch.Tensor | None, ...]) -> None:
-        slots = self._slots[key]
-        if key in self._functions:
-            handed = _asked_for(handed)
-        one.handed[step] = tuple(
-            None if gradient is None or slot is None else self._handed(one, slot, gradient)
-            for gradient, slot in zip(handed, slots, strict=False)
-        )
-        if one.whole:
-            return
-        # The user gets what the leaves would have, as it is, and may edit it.
-        for gradient, slot in zip(handed, slots, strict=False):
-            row = one.arrived[step]
-            if gradient is None or slot is None or not any(item is gradient for item in row):
-                continue
-            if slot.size <= SMALL or slot.leaf:
-                copy = _detached(gradient, slot.size)
-                one.arrived[step] = tuple(copy if item is gradient else item for item in row)
-                one.versions[step] = -1
-                for output, item in enumerate(row):
-                    if item is gradient:
-                        self._forget(one, key, output, gradient)
-
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
-        if slot.leaf and slot.single and not one.create_graph:
-            return weakref.ref(gradient)
+        # Held until it arrives. A part of a sum can't be: torch would not add to it in place, and that counts as a
+        # version of `.grad` in the end.
+        if slot.single and one.plain:
+            return gradient
         if slot.size > HUGE and (slot.leaf or not slot.single):
             return Reduced(form_of(gradient), None, "A part of a sum, too big to be looked at in each pass.")
-        if slot.leaf or not slot.single or one.create_graph:
-            return _detached(gradient, slot.size)
-        return gradient
+        return _detached(gradient, slot.size)
 
     def failed(self, key: int, error: Exception) -> None:
         """Note that what arrived at a node could not be kept."""
@@ -315,7 +300,7 @@ class Recorder:
             return
         self._read_leaves(one)
         if not one.whole:
-            self._sort_handed(one)
+            self._note_returned(one)
         self._entitle(one)
         if one.create_graph:
             spans = vars(_made).setdefault("spans", [])
@@ -351,45 +336,32 @@ class Recorder:
         if not one.number:
             self.foreign.update(one.order)
 
-    def _sort_handed(self, one: BackwardPass) -> None:
-        """What went to a node that ran is what arrived there; what went to one that did not, the user got."""
-        if one.sorted:
-            return
-        one.sorted = True
-        parts: dict[Place, list[Any]] = {}
-        for step, row in one.handed.items():
-            slots = self._slots[one.order[step]]
-            kept: list[Handed] = []
-            for slot, item in zip(slots, row, strict=False):
-                if slot is None or item is None or isinstance(item, Same):
-                    kept.append(item)
-                elif slot.place in one.ladders:  # hooks of the user's come in between
-                    first: Any = one.ladders[slot.place][0]
-                    kept.append(first if slot.single else _whole(item))
-                elif slot.place[0] not in one.steps:
-                    kept.append(self._own(item))
-                else:
-                    at = one.arrived[one.steps[slot.place[0]]]
-                    same = isinstance(item, weakref.ref) or (slot.place[1] < len(at) and at[slot.place[1]] is item)
-                    kept.append(Same(slot.place) if same else _whole(item))
-                if slot is not None and item is not None and slot.place[0] not in one.steps:
-                    parts.setdefault(slot.place, []).append(_whole(item))
-            one.handed[step] = tuple(kept)
-        for place, found in parts.items():
+    def _note_returned(self, one: BackwardPass) -> None:
+        """What went to nodes that did not run, the user got."""
+        for place, parts in self._let_go(one).items():
             if place in one.ladders:
                 one.returned[place] = one.ladders[place][-1]
             elif place in self._outputs:
                 note = "Whether a gradient was given for this output as well can't be observed."
                 one.returned[place] = Reduced(Form(None, "", ""), None, note)
             else:
-                one.returned[place] = self._own(_sum(found))
+                one.returned[place] = self._own(_sum(parts))
+
+    def _let_go(self, one: BackwardPass) -> dict[Place, list[Any]]:
+        """Hold nothing as it is that was handed to nodes that did not run. Returns it, by where it was to go."""
+        found: dict[Place, list[Any]] = {}
+        for step, row in one.handed.items():
+            for i, (slot, item) in enumerate(zip(self._slots[one.order[step]], row, strict=False)):
+                if slot is not None and item is not None and slot.place[0] not in one.steps:
+                    found.setdefault(slot.place, []).append(item)
+                    row[i] = self._own(item)
+        return found
 
     def _own(self, item: Any) -> Any:
         """What the user gets is his to edit: kept as a copy."""
-        whole = _whole(item)
-        if not isinstance(whole, torch.Tensor):
-            return whole
-        return self._copied((whole,))[0] if self._keep == "all" else _detached(whole, form_of(whole).nbytes)
+        if not isinstance(item, torch.Tensor):
+            return item
+        return self._copied((item,))[0] if self._keep == "all" else _detached(item, form_of(item).nbytes)
 
     def open_pass(self, label: str = "", state: str = "complete") -> BackwardPass:
         """Add an empty pass."""
@@ -550,15 +522,6 @@ def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:
         return gradient.detach().clone()
 
 
-def _with_copies(row: tuple[torch.Tensor | None, ...], which: tuple[int, ...]) -> tuple[Handed, ...]:
-    found: list[Handed] = list(row)
-    for i in which:
-        gradient = row[i]
-        if gradient is not None:
-            found[i] = gradient.clone() if type(gradient) is torch.Tensor else _detached(gradient, 0)
-    return tuple(found)
-
-
 def _asked_for(handed: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
     """A Python Function may hand on what nobody asked for, and the engine drops it."""
     node: Any = torch._C._current_autograd_node()
@@ -573,14 +536,6 @@ def _is_asked(node: Node) -> bool:
         return bool(torch._C._will_engine_execute_node(node))
     except RuntimeError:  # a leaf whose gradient autograd.grad() returns
         return True
-
-
-def _whole(item: Handed) -> Any:
-    return item() if isinstance(item, weakref.ref) else item
-
-
-def _without_references(row: tuple[Handed, ...]) -> tuple[Handed, ...]:
-    return tuple(None if isinstance(item, weakref.ref) else item for item in row)
 
 
 @unobserved()

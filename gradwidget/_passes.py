@@ -57,7 +57,7 @@ class Same(NamedTuple):
 
 Item: TypeAlias = "torch.Tensor | Reduced | Pending | Stale | None"
 Arrived: TypeAlias = "Item | Same"
-Handed: TypeAlias = "torch.Tensor | Reduced | Same | weakref.ref[torch.Tensor] | None"
+Handed: TypeAlias = "torch.Tensor | Reduced | Same | None"
 
 
 @dataclass(slots=True, repr=False)
@@ -84,7 +84,7 @@ class BackwardPass:
     arrived: list[tuple[Arrived, ...]] = field(default_factory=list)  # per step, what arrived at each output
     versions: list[int | tuple[int, ...]] = field(default_factory=list)  # per step, of each tensor when it arrived
     steps: dict[int, int] = field(default_factory=dict)  # node -> step
-    handed: dict[int, tuple[Handed, ...]] = field(default_factory=dict)  # step -> what went to each input
+    handed: dict[int, list[Handed]] = field(default_factory=dict)  # step -> what went to each input
     received: dict[int, tuple[Item, ...]] = field(default_factory=dict)  # step -> after the user's node pre-hooks
     returned: dict[Place, Item] = field(default_factory=dict)  # what autograd.grad() gave to the user
     ladders: dict[Place, list[Item]] = field(default_factory=dict)  # before the first tensor hook, after each
@@ -98,7 +98,6 @@ class BackwardPass:
     whole: bool = False  # a gradient was asked for everything
     asked: tuple[str, ...] = ()  # else for these, by name
     accumulates: bool | None = None  # into .grad; None unknown
-    sorted: bool = False  # `handed` says by `Same` what arrived elsewhere
     pending: list[int] = field(default_factory=list)  # steps with a `Pending`
     read: int = 0  # bytes of leaves' gradients that were read at the end
     thread: int = 0
@@ -164,13 +163,8 @@ class BackwardPass:
 
     def handed_on(self, step: int) -> tuple[Item, ...]:
         """What a step handed to each of its inputs, where that is known."""
-        found: list[Item] = []
-        for item in self.handed.get(step, ()):
-            if isinstance(item, Same):
-                found.append(self._at_place(item.place))
-            else:
-                found.append(item() if isinstance(item, weakref.ref) else item)
-        return tuple(found)
+        row = self.handed.get(step, ())
+        return tuple(self._at_place(item.place) if isinstance(item, Same) else item for item in row)
 
     def add(self, key: int, row: tuple[Arrived, ...], versions: int | tuple[int, ...] = -1) -> None:
         """Note what arrived at a node; version -1 is not checked later."""

@@ -462,16 +462,18 @@ def test_users_hook_that_modifies_in_place():
 
 
 def test_overwritten_after_capture_is_said():
-    x = leaf(2)
-    h = x.exp()
-    out = (h * 2).sum()
+    x, small = leaf(200, 200), leaf(2)
+    h, i = x.exp(), small.exp()
+    out = (h * 2).sum() + (i * 2).sum()
     w = GradWidget(out)
 
     def later(gs):
         gs[0].mul_(10)
 
     h.grad_fn.register_prehook(later)
+    i.grad_fn.register_prehook(later)
     out.backward()
+    assert w["i"].gradient.tolist() == [2.0, 2.0]  # kept as a copy
     shown = w["h"].gradient
     assert isinstance(shown, Summary)
     assert "overwritten in place" in shown.note
