@@ -1,5 +1,6 @@
 """See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
 
+from gradwidget._diagnosis import Diagnosis
 from gradwidget._errors import (
     GradWidgetError,
     GraphGoneError,
@@ -14,10 +15,12 @@ from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
 from gradwidget._view import NodeView
+from gradwidget._why import why
 from gradwidget._widget import GradWidget
 
 __all__ = [
     "BackwardPass",
+    "Diagnosis",
     "GradWidget",
     "GradWidgetError",
     "GraphGoneError",
@@ -30,6 +33,7 @@ __all__ = [
     "Summary",
     "UnknownNodeError",
     "backward_graph",
+    "why",
 ]
 
 __version__ = "0.1.0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import weakref
 from collections.abc import Callable, Iterable
@@ -32,6 +33,12 @@ COPY = 1 << 18
 """Elements up to which a tensor's value is copied."""
 COPIES = 1 << 22
 """Elements that one widget copies in all."""
+
+_births = itertools.count()
+
+
+alive: weakref.WeakValueDictionary[int, Inspection] = weakref.WeakValueDictionary()
+"""What watches, oldest first."""
 
 
 class Inspection:
@@ -288,6 +295,24 @@ class Inspection:
         reference = self._tensors.get(place)
         return None if reference is None else reference()
 
+    @unobserved()
+    def find_tensor(self, tensor: torch.Tensor) -> Place | None:
+        """Where a tensor stands in this graph, None if it is not of it."""
+        known = next((place for place, reference in self._tensors.items() if reference() is tensor), None)
+        try:
+            node = tensor.grad_fn
+        except RuntimeError:  # a stale view
+            return None
+        if node is None:
+            return known
+        nodes = self.nodes()
+        if nodes is None:
+            return known
+        if known is not None and nodes[known[0]] is node:
+            return known
+        found = next((key for key, one in enumerate(nodes) if one is node), None)
+        return None if found is None else (found, tensor.output_nr)
+
     def _search(self, place: Place, nodes: list[Node]) -> torch.Tensor | None:
         """A tensor among what its own node and its consumers have saved."""
         consumers = [
@@ -415,6 +440,7 @@ class Inspection:
     # --- passes --------------------------------------------------------------------------------------------------
 
     def _watch(self, nodes: list[Node], before: Recorder | None = None) -> None:
+        alive[next(_births)] = self
         self._recorder = Recorder(
             nodes,
             self.columns,

@@ -31,6 +31,12 @@ def place_of(filename: str, line: int) -> str:
     return f"{filename.rpartition('/')[2]}:{line}"
 
 
+def cell_files() -> list[str]:
+    """File names under which the source of the notebook's cells is known, oldest first."""
+    known = getattr(getattr(shell(), "compile", None), "_filename_map", None)
+    return list(known) if type(known) is dict else []
+
+
 def after_cell(owner: Any) -> bool:
     """Call `owner.cell_ended()` once the running cell has ended. False where nobody tells when that is."""
     current = shell()
