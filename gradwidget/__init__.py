@@ -10,6 +10,7 @@ from gradwidget._errors import (
     UnknownNodeError,
 )
 from gradwidget._inspect import backward_graph
+from gradwidget._ipython import load_ipython_extension
 from gradwidget._passes import BackwardPass
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
@@ -33,6 +34,7 @@ __all__ = [
     "Summary",
     "UnknownNodeError",
     "backward_graph",
+    "load_ipython_extension",
     "why",
 ]
 

@@ -205,6 +205,14 @@ class Inspection:
         return {_loosely(name): place for name, place in reversed(self.places.items())}
 
     def _unknown(self, name: str) -> UnknownNodeError:
+        owner, _, attribute = name.rpartition(".")
+        originals = [n for n in self.places if n.startswith(f"{owner}.parametrizations.{attribute}.original")]
+        originals += [n for n in self.places if n in {f"{name}_g", f"{name}_v", f"{name}_orig"}]
+        if originals:
+            return UnknownNodeError(
+                f"{name!r} is computed from other parameters at each access (a parametrization), so it is no leaf here.",
+                f"Its gradient lives on {' and '.join(map(repr, originals))}.",
+            )
         if name in self.constants:
             return UnknownNodeError(
                 f"The tensor {name!r} has no node here: it needs no gradient, or the output does not depend on it.",
@@ -294,6 +302,11 @@ class Inspection:
         """The user's own tensor, if it is still alive."""
         reference = self._tensors.get(place)
         return None if reference is None else reference()
+
+    def known_as(self, tensor: torch.Tensor) -> str:
+        """First name of any tensor that was in scope, be it of the graph or not; "" if it has none."""
+        reference, names = self._named.get(id(tensor), (None, []))
+        return names[0] if reference is not None and reference() is tensor else ""
 
     @unobserved()
     def find_tensor(self, tensor: torch.Tensor) -> Place | None:

@@ -49,6 +49,22 @@ def after_cell(owner: Any) -> bool:
     return True
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext gradwidget`: adds the magic `%why`."""
+    register_why(ipython)
+
+
+def register_why(ipython: Any) -> None:
+    """`%why`: explain the error of the last cell; `%why x`, `%why x loss`: explain a gradient."""
+    from gradwidget._magic import why_line  # noqa: PLC0415  # the rooms that it needs import this one
+
+    def why(line: str) -> Any:
+        return why_line(line, ipython)
+
+    why.__doc__ = why_line.__doc__
+    ipython.register_magic_function(why, "line", "why")
+
+
 def _cell_ended(*_: object) -> None:
     owners: list[Callable[[], None]] = [owner.cell_ended for owner in list(_waiting)]
     for ended in owners:

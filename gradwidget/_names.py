@@ -54,7 +54,11 @@ def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """(path, module) of variables that are modules, with all modules inside. Reads `__dict__` only."""
     found: list[tuple[str, Any]] = []
     seen: set[int] = set()
-    stack = [(name, value) for name, value in items[:LIMIT] if _is_module(value)][::-1]
+    stack = [(name, value) for name, value in items[:LIMIT] if _is_module(value)]
+    for name, value in items[:LIMIT]:
+        if issubclass(type(value), (list, tuple, dict)):
+            stack += [(path, item) for path, item in _entries(name, value) if _is_module(item)][:LIMIT]
+    stack.reverse()
     while stack and len(found) < LIMIT:
         path, module = stack.pop()
         if id(module) in seen:

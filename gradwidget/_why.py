@@ -88,7 +88,7 @@ def about(subject: torch.Tensor, outputs: tuple[Any, ...], scope: Scope, name: s
     try:
         facts = Facts(
             subject,
-            name=name,
+            name=name or _plainest(subject, scope),
             scope=scope,
             here=here,
             place=place,
@@ -103,6 +103,14 @@ def about(subject: torch.Tensor, outputs: tuple[Any, ...], scope: Scope, name: s
     finally:
         if here is not None:
             here.let_go()
+
+
+def _plainest(subject: torch.Tensor, scope: Scope) -> str:
+    """A name without brackets, if the scope or a widget has one."""
+    names = [name for name, tensor in scope.tensors if tensor is subject]
+    names += [one.known_as(subject) for one in list(_inspect.alive.values())[: -WIDGETS - 1 : -1]]
+    known = list(filter(None, names))
+    return next((name for name in known if "[" not in name), next(iter(known), ""))
 
 
 def _seen(subject: torch.Tensor, roots: tuple[Output, ...]) -> tuple[Inspection | None, Place | None]:

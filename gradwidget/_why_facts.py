@@ -218,11 +218,20 @@ class Facts:
     def outputs(self) -> str:
         """What the outputs are called in a sentence."""
         if not self.asked:
-            return "any output"
+            return self._heads()
         if self.here is None or not self.outs:
             return self.scope.name_of(self.output) or "the output"
         names = [self.here.name_of(place) or self.here.label_of(place[0]) for place in self.outs[:3]]
         return " and ".join(names)
+
+    def _heads(self) -> str:
+        """The outputs that depend on it, where nobody named one."""
+        if self.here is None:
+            return "any output"
+        columns, between = self.here.columns, set(self.between)
+        heads = [p for p in columns.outputs if p[0] in between and not self.here.edges.consumers[p[0]]]
+        names = list(filter(None, (self.here.name_of(place) for place in heads)))
+        return " and ".join(names[:2]) or "any output"
 
     @cached_property
     def in_outputs(self) -> set[int]:
@@ -267,12 +276,19 @@ class Facts:
     @cached_property
     def freed(self) -> bool:
         """A pass through these outputs has freed what they had saved."""
-        return any(_saved.is_freed(self.nodes[key]) for key in self._near())
+        return any("freed" in self._states(key) for key in self._near())
 
     @cached_property
     def whole(self) -> bool:
         """What the outputs have saved is still there."""
-        return any(r.state in ("value", "modified") for key in self._near() for r in _saved.read(self.nodes[key]))
+        return any({"value", "modified"} & self._states(key) for key in self._near())
+
+    def _states(self, key: int) -> set[str]:
+        known = self.memo.get(("states", key))
+        if known is None:
+            known = self.memo["states", key] = {reading.state for reading in _saved.read(self.nodes[key])}
+        found: set[str] = known
+        return found
 
     def _near(self) -> list[int]:
         return [key for key in (self.between or sorted(self.in_outputs))[:LOOKED_AT] if key < len(self.nodes)]
@@ -313,7 +329,7 @@ class Facts:
             if len(heads) == 1 and all(found):
                 shapes = [self.here.columns.forms_of(place[0])[0].shape for _, place in self.behind]
                 if form_of(self.tensor).shape in shapes:
-                    return " and ".join(names)
+                    return " and ".join(sorted(names))
         return ""
 
     @cached_property
@@ -564,6 +580,10 @@ class Facts:
         return f" Its gradient {'is shown' if self.last is not None else 'will be shown'} here."
 
     @cached_property
+    def or_look(self) -> str:
+        return ", or look at it in a `gw.GradWidget`" if self.seen is None else ""
+
+    @cached_property
     def brief(self) -> str:
         """The gradient in a few characters."""
         gradient = self.gradient if self.gradient is not None else self.captured
@@ -602,7 +622,8 @@ class Facts:
 
     @cached_property
     def outputs_code(self) -> str:
-        return self.outputs if self.asked and self._outs is not None else "loss"
+        plain = self.outputs if " and " not in self.outputs and self.outputs.replace(".", "").isidentifier() else ""
+        return plain or "loss"
 
     def also(self, kind: str) -> tuple[str, ...]:
         """What else is unusual about a gradient that is there."""
@@ -614,6 +635,8 @@ class Facts:
                 found.extend(() if other is None else other.evidence[:2])
         elif kind in ("tied", "several-uses") and self.numbers.broadcast is not None:
             found.extend(self.numbers.broadcast.evidence)
+        if kind in ("tied", "several-uses", "broadcast") and self.numbers.hook_possible is not None:
+            found.extend(f"{fact}, which may change it" for fact in self.numbers.hook_possible.evidence)
         return tuple(found)
 
     @cached_property

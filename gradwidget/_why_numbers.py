@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gradwidget._why_facts import Facts
 
 _SHARES = 6  # of one leaf, told one by one
+_HOOKED = 200  # nodes whose hooks are looked at
 
 
 class Classic(NamedTuple):
@@ -324,13 +325,7 @@ class Numbers:
             missing = [i for i, g in enumerate(arrived) if g is None]
             info = _told.function(seen, key)
             if missing and len(arrived) > 1 and (info is None or info.materialize):
-                return Finding(
-                    "unused-output",
-                    f"The output {missing[0]} of {at} was not used, so no gradient came back for it: torch made up "
-                    "zeros, and the function handed them on. This is not a derivative of 0.",
-                    "Call `ctx.set_materialize_grads(False)` in `forward` and return None where None arrives.",
-                    (*evidence, f"nothing arrived at output {missing[0]} of {at}"),
-                )
+                return self._unused_output(seen, key, missing[0], evidence)
             return Finding(
                 "function-zero",
                 f"The custom Function {at} has returned zeros from its `backward`.",
@@ -347,6 +342,16 @@ class Numbers:
             evidence,
         )
 
+    def _unused_output(self, here: Inspection, key: int, output: int, evidence: tuple[str, ...]) -> Finding:
+        at = _at(here, key)
+        return Finding(
+            "unused-output",
+            f"Output {output} of {at} was not used, so no gradient came back for it: torch made up zeros, and the "
+            "custom Function handed them on. This is not a derivative of 0.",
+            "Call `ctx.set_materialize_grads(False)` in `forward` and return None where None arrives.",
+            (*evidence, f"nothing arrives at output {output} of {here.label_of(key)}"),
+        )
+
     @unobserved()
     def _zero_by_values(self, fact: tuple[str, ...]) -> Finding | None:
         """Without a pass: a node on every path whose derivative is zero, by what it has saved or takes in."""
@@ -359,6 +364,14 @@ class Numbers:
                 if label in one.ops and _safely(one.holds, self._values(here, key)):
                     found = self._named_zero(here, key, fact, None)
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} lies on the way to {self.f.outputs}"))
+        for key in self.f.between:
+            if here.kind_of(key) != "function":
+                continue
+            used = {here.columns.output[e] for e in here.edges.consumers[key]} | {o for k, o in self.f.outs if k == key}
+            unused = sorted(set(range(len(here.columns.forms_of(key)))) - used)
+            info = _told.function(here, key)
+            if unused and (info is None or info.materialize):
+                return self._unused_output(here, key, unused[0], fact)
         masks = [k for k in self.f.between if here.columns.ops[here.columns.op[k]].label in ("Where", "MaskedFill")]
         if len(masks) == 1 and len(self.f.uses) == 1:
             return self._named_zero(here, masks[0], fact, None)
@@ -432,25 +445,24 @@ class Numbers:
         )
 
     def _bad_forward(self, fact: tuple[str, ...]) -> Finding | None:
-        """The forward pass itself has bad numbers: the first that is known, leaves first."""
-        here = self.f.seen or self.f.here
+        """The forward pass itself has bad numbers: in a leaf, or in its output."""
+        here, keys = self.f.here, self.f.in_outputs
         if here is None:
             return None
-        with unobserved():
-            for place in sorted(here.names, reverse=True):
-                tensor = here.known_value(place)
-                if tensor is None or here.columns.outputs.count(place) == 0 and here.kind_of(place[0]) != "leaf":
-                    continue
-                kind = kind_of_numbers(tensor)
-                if kind in ("NaN", "infinity") and (kind == "NaN" or here.kind_of(place[0]) == "leaf"):
-                    leaf = here.kind_of(place[0]) == "leaf"
-                    name = here.name_of(place)
-                    return Finding(
-                        "bad-value",
-                        f"The forward pass has {kind} already: {name} holds it{' before any operation' if leaf else ''}.",
-                        f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
-                        (*fact, f"{name} has {kind}"),
-                    )
+        heads = {place for place in self.f.outs if not here.edges.consumers[place[0]] or self.f.asked}
+        leaves = {(key, 0) for key in keys if here.kind_of(key) == "leaf"}
+        for place in (*sorted(leaves), *sorted(heads & {(k, o) for k in self.f.between for _, o in heads})):
+            tensor = here.known_value(place)
+            kind = kind_of_numbers(tensor)
+            if kind == "NaN" or (kind and kind != "zero" and place in leaves):
+                name = here.name_of(place) or here.label_of(place[0])
+                cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
+                return Finding(
+                    "bad-value",
+                    f"The forward pass has {kind} already ({name}): {cause}.",
+                    f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
+                    (*fact, f"{name} has {kind}"),
+                )
         return None
 
     def _named_bad(
@@ -525,6 +537,27 @@ class Numbers:
         changes = self._hook_changes(f.seen, above, f.last)
         return self._hooked(changes[-1], fact, changes) if changes else None
 
+    @cached_property
+    def hook_possible(self) -> Finding | None:
+        """Nobody watched, but a user's hook stands on the way."""
+        f = self.f
+        here = f.here
+        if here is None or f.last is not None or f.place is None or (f.watched and not f.passes):
+            return None
+        for key in [*f.between[:_HOOKED], f.place[0]]:
+            hooks = [h for h in _told.user_hooks(here, key, f.nodes) if h.kind in ("tensor hook", "node pre-hook", "node hook")]
+            if hooks:
+                one, name = hooks[-1], here.label_of(key)
+                where = f", {one.where}" if one.where else ""
+                return Finding(
+                    "hook-possible",
+                    f"A hook on {name} ({one.name}{where}) stands on the way of the gradient of {f.name}, and may have "
+                    "changed it; nobody watched the pass.",
+                    "Make `w = gw.GradWidget(loss)` before `backward()`: it shows what each hook does.",
+                    (f"{len(hooks)} hook{'s' * (len(hooks) > 1)} on {name}",),
+                )
+        return None
+
     def _hook_changes(self, seen: Inspection, keys: set[int], one: BackwardPass) -> list[tuple[str, str, str, int]]:
         """(hook, name of its tensor, change, node) of each hook that has changed something."""
         found = []
@@ -545,7 +578,7 @@ class Numbers:
         all_changes: list[tuple[str, str, str, int]] | None = None,
     ) -> Finding:
         who, name, change, key = hook
-        did = "set it to zero" if change == "set to zero" else "changed it" if change == "changed" else f"multiplied it: {change}"
+        did = "set it to zero" if change == "set to zero" else "changed it" if change == "changed" else f"multiplied it by {change[1:]}"
         where = next((h.where for h in _told.user_hooks(self.f.seen, key) if h.name == who), "") if self.f.seen else ""
         more = tuple(f"{w} on {n}: {c}" for w, n, c, _ in (all_changes or [hook]))
         return Finding(
@@ -608,7 +641,7 @@ class Numbers:
         shares = self._shares(here, edges)
         names = here.names.get(place, [])
         tied = len({n.rpartition(".")[0] for n in names if "." in n}) > 1
-        what = f"is one tensor under {len(names)} names ({' and '.join(names[:3])})" if tied else f"is used {len(edges)} times"
+        what = f"is one tensor under {len(names)} names ({' and '.join(names[:3])})" if tied else f"is used {'twice' if len(edges) == 2 else f'{len(edges)} times'}"
         total = (f"their sum is {_brief((f.captured,))}",) if f.captured is not None and shares else ()
         return Finding(
             "tied" if tied else "several-uses",
@@ -716,7 +749,9 @@ def _at(here: Inspection, key: int) -> str:
 
 
 def _users(here: Inspection, edges: list[int]) -> list[str]:
-    return [here.label_of(here.columns.source[e]) for e in edges[:_SHARES]]
+    users = [here.label_of(here.columns.source[e]) for e in edges]
+    counted = [f"{user} ({users.count(user)} times)" if users.count(user) > 1 else user for user in dict.fromkeys(users)]
+    return [*counted[:_SHARES], *(["..."] if len(counted) > _SHARES else [])]
 
 
 def _expands(small: tuple[int, ...], big: tuple[int, ...]) -> bool:

@@ -154,9 +154,10 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
             made = make(values)
         except Exception:
             continue
-        if made.shape == numbers.shape and bool((made.double() == numbers).all()):
-            if numbers.numel() == 1 and not one.dtype.is_floating_point and "arg" not in name:
-                continue  # one small integer fits anything
+        same = made.shape == numbers.shape and bool((made.double() == numbers).all())
+        # A constant fits anything, and so does a single number: only an index is taken at its word.
+        index = "arg" in name and not one.dtype.is_floating_point
+        if same and values.numel() > 1 and (index or bool((numbers != numbers.reshape(-1)[0]).any())):
             return name
     return ""
 

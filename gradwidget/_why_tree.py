@@ -300,8 +300,7 @@ MISSING: tuple[Leaf, ...] = (
         lambda f: not f.is_leaf,
         "{f.name}.grad is None in torch: {f.name} is not a leaf (it was computed by {f.op_text}), and torch keeps "
         "gradients of leaves only.{f.shown}",
-        "Call `{f.name}.retain_grad()` before `backward()` to get it from torch, or look at it in a "
-        "`gw.GradWidget`.",
+        "Call `{f.name}.retain_grad()` before `backward()` to get it from torch{f.or_look}.",
         ("{f.made_by}", "{f.name}.is_leaf is False"),
     ),
     Leaf(
@@ -417,10 +416,18 @@ PRESENT: tuple[Leaf | Found, ...] = (
         "Ask with the loss that you mean: `gw.why({f.name}, loss)`.",
         ("{f.name} is not behind {f.outputs}",),
     ),
+    Leaf(
+        "failed-pass",
+        lambda f: f.grad is not None and f.is_leaf and f.failed is not None and f.last is f.failed,
+        "{f.name}.grad was written by {f.last_label}, which failed after that: this step's gradients are incomplete.",
+        "Mend the error, call `zero_grad()`, and run the forward pass and `backward()` again.",
+        ("{f.failed_fact}", "{f.written}"),
+    ),
     Found(lambda f: f.numbers.hooked),
     Found(lambda f: f.numbers.accumulated),
     Found(lambda f: f.numbers.several if f.is_leaf else None),
     Found(lambda f: f.numbers.broadcast if f.is_leaf else None),
+    Found(lambda f: f.numbers.hook_possible),
     Leaf(
         "present",
         lambda f: f.grad is not None,

@@ -15,6 +15,7 @@ import { Outputs } from "./outputs";
 import { Section } from "./parts";
 import { SavedVariables } from "./saved";
 import type { Unpack } from "./unpack";
+import { WhyBox } from "./why";
 
 interface Props {
   graph: GraphPayload;
@@ -86,11 +87,7 @@ function Body({ detail, index, pass, links, onUnpack, onSelect }: BodyProps) {
   return (
     <>
       <Outputs detail={detail} pass={pass} />
-      {detail.why && (
-        <p class="gw-why" data-gw-why="">
-          {detail.why}
-        </p>
-      )}
+      <WhyBox why={detail.why} />
       <History history={detail.history} start={detail.history_start} />
       <Hooks detail={detail} />
       <FunctionFacts facts={detail.function} />
