@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwidget import _deep
+from gradwidget._errors import GradWidgetError
 
 _waiting: weakref.WeakSet[Any] = weakref.WeakSet()
 _registered: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -59,7 +60,11 @@ def register_why(ipython: Any) -> None:
     from gradwidget._magic import why_line  # noqa: PLC0415  # the rooms that it needs import this one
 
     def why(line: str) -> Any:
-        return why_line(line, ipython)
+        try:
+            return why_line(line, ipython)
+        except GradWidgetError as error:
+            usage: Any = sys.modules["IPython"].core.error.UsageError  # shown as one line, without a traceback
+            raise usage(f"%why: {error}") from None
 
     why.__doc__ = why_line.__doc__
     ipython.register_magic_function(why, "line", "why")

@@ -424,8 +424,10 @@ class Facts:
         plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t)]
         if self.output is not None and not tracked(self.output):
             plain.insert(0, (self.outputs, self.output, -1))
-        leaves = [(n, t, -1) for n, t in self.leaves if t is not self.tensor and not any(t is s for _, s in sources)]
-        for ends, equal in ((self.entering, True), (leaves, True), (plain, True)):
+        own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
+        own += [tensor for _, tensor in sources]
+        leaves = [(n, t, -1) for n, t in self.leaves if not any(t is one for one in own)]
+        for ends, equal in ((self.entering, False), (leaves, False), (plain, False), (self.entering, True), (plain, True)):
             found = next(cut_between(sources, ends[:_NAMED], equal=equal), None)
             if found is not None:
                 return found
@@ -474,9 +476,11 @@ class Facts:
     @cached_property
     def copy_used(self) -> str:
         """A leaf behind the outputs with the same values: a copy was used instead."""
+        own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
         for name, tensor in self.leaves:
-            if self.tensor is not None and tensor is not self.tensor:
-                if shares_memory(self.tensor, tensor) or same_values(self.tensor, tensor):
+            if self.tensor is not None and not any(tensor is one for one in own):
+                cast = self.tensor.dtype != tensor.dtype or self.tensor.device != tensor.device
+                if shares_memory(self.tensor, tensor) or same_values(self.tensor, tensor, surely=cast):
                     return name or "an unnamed leaf"
         return ""
 

@@ -12,8 +12,8 @@ import torch
 from gradwidget import _saved, _told
 from gradwidget._bad import Bad, first_bad
 from gradwidget._inspect import Inspection
-from gradwidget._passes import BackwardPass, Gradient, Item, norms, opened, summary_of
-from gradwidget._summary import form_of, readable, unobserved
+from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of
+from gradwidget._summary import readable, unobserved
 
 if TYPE_CHECKING:
     from gradwidget._why_facts import Facts
@@ -112,15 +112,22 @@ ZERO: tuple[Classic, ...] = (
         "not-selected",
         (
             "Select", "Slice", "Index", "IndexSelect", "Gather", "Split", "SplitWithSizes", "Unbind", "Max", "Min",
-            "Amax", "Amin", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices", "Median", "Diagonal", "Narrow",
+            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices", "Median", "Diagonal", "Narrow",
         ),
         _never,
-        "{at} took other elements than these: what is not selected gets the gradient 0.",
+        "At {at} only other elements than these are used: what is not selected gets the gradient 0.",
         "Check the index; the gradient of what was selected is in the other elements.",
     ),
     Classic(
+        "norm-of-zeros",
+        ("LinalgVectorNorm", "Norm", "Std", "StdMean", "Cdist"),
+        lambda v: v.all(_zero, "result"),
+        "{at} is a norm (or deviation) of zeros: it has no derivative there, and torch takes 0.",
+        "Start from other values, or use the square, which is smooth.",
+    ),
+    Classic(
         "flat-point",
-        ("Pow", "Abs", "LinalgVectorNorm", "Norm", "Cos", "Sin", "MseLoss", "SmoothL1Loss", "HuberLoss", "L1Loss"),
+        ("Pow", "Abs", "Cos", "Sin", "MseLoss", "SmoothL1Loss", "HuberLoss", "L1Loss"),
         _never,
         "{at} is flat at this value: its derivative is 0 there (an extremum, as of x**2 at 0).",
         "Nothing is wrong if the loss is at its minimum; else start from another value.",
@@ -137,18 +144,11 @@ BAD: tuple[Classic, ...] = (
         "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()`.",
     ),
     Classic(
-        "nan-norm",
-        ("LinalgVectorNorm", "Norm", "Renorm", "Cdist", "PairwiseDistance"),
-        lambda v: v.any(_zero, "result", "in0"),
-        "{at} is a norm of zeros: its derivative x/|x| is 0/0 there.",
-        "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`.",
-    ),
-    Classic(
         "nan-std",
         ("Std", "StdMean", "Var", "VarMean"),
-        lambda v: v.any(_zero, "result") or v.any(lambda t: t.isnan(), "result"),
-        "{at} of equal numbers, or of a single one: the derivative of the standard deviation at 0 is infinite.",
-        "Use the variance with a small number added: `(x.var() + 1e-8).sqrt()`, or `correction=0`.",
+        lambda v: v.any(lambda t: t.isnan(), "result"),
+        "{at} is of a single number: the unbiased deviation divides by n - 1, which is 0.",
+        "Use `correction=0`, or more than one number.",
     ),
     Classic(
         "nan-log",
@@ -484,6 +484,11 @@ class Numbers:
         for one in BAD:
             if label in one.ops:
                 cause, remedy, classic = one.cause.format(at=at), one.remedy, one.kind
+                norm = _norm_before(here, key)
+                if norm and one.kind in ("nan-sqrt", "nan-division", "nan-pow"):
+                    classic = "nan-norm"
+                    cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
+                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`, or use `F.normalize`."
                 if masks and kind == "NaN":
                     mask = _at(here, masks[0])
                     cause += (
@@ -682,10 +687,8 @@ class Numbers:
         for edge in here.edges.consumers[place[0]]:
             key = here.columns.source[edge]
             op = here.columns.ops[here.columns.op[key]]
-            bigger = self._handed_shape(key, here.columns.input[edge]) if op.kind == "function" else None
-            if bigger is None and op.label in _BROADCASTING:
-                bigger = next((form.shape for form in here.columns.forms_of(key)), None)
-            if bigger is None or bigger == mine or not _expands(mine, bigger):
+            bigger = next((form.shape for form in here.columns.forms_of(key)), None)
+            if op.label not in _BROADCASTING or bigger is None or bigger == mine or not _expands(mine, bigger):
                 continue
             times = math.prod(bigger) // max(1, math.prod(mine))
             return Finding(
@@ -696,14 +699,6 @@ class Numbers:
                 (f"{_shape(bigger)} summed to {_shape(mine)} at {here.label_of(key)}",),
             )
         return None
-
-    def _handed_shape(self, key: int, slot: int) -> tuple[int, ...] | None:
-        one = self.f.last
-        if one is None or key not in one.steps:
-            return None
-        row = one.handed_on(one.steps[key])
-        item: Item = row[slot] if slot < len(row) else None
-        return form_of(item).shape if isinstance(item, torch.Tensor) else None
 
 
 @unobserved()
@@ -737,6 +732,23 @@ def _above(here: Inspection, key: int) -> set[int]:
                 found.add(above)
                 waiting.append(above)
     return found
+
+
+def _norm_before(here: Inspection, key: int) -> str:
+    """The norm that a node takes in: a call of norm(), or the sum of squares under a root; "" if there is none."""
+    columns = here.columns
+
+    def label(node: int) -> str:
+        return columns.ops[columns.op[node]].label
+
+    for edge in here.edges.inputs[key]:
+        before = columns.target[edge]
+        if label(before) in ("LinalgVectorNorm", "Norm"):
+            return _at(here, before)
+        squares = [columns.target[e] for e in here.edges.inputs[before]]
+        if label(key) in ("Sqrt", "Pow") and label(before) == "Sum" and {label(k) for k in squares} & {"Pow", "Mul"}:
+            return _at(here, key)
+    return ""
 
 
 def _at(here: Inspection, key: int) -> str:

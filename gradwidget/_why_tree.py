@@ -163,6 +163,14 @@ STRUCTURE: tuple[Leaf, ...] = (
         ("{f.made_by}", "the leaves behind it are {f.parametrized}"),
     ),
     Leaf(
+        "sibling-output",
+        lambda f: f.asked and f.sibling,
+        "{f.name} and {f.outputs} come from one node ({f.op}), but {f.outputs} does not depend on {f.name}: they are "
+        "sibling outputs. In a compiled region the values in between do not exist in the graph.",
+        "Compute the loss from {f.name}, or run the region in eager mode to look inside (`torch.compiler.disable`).",
+        ("{f.made_by}", "{f.outputs} uses another output of it"),
+    ),
+    Leaf(
         "rewrapped",
         lambda f: f.asked and not f.reached and bool(f.wrapped_again),
         "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again}, a new leaf. The values were copied "
@@ -217,14 +225,6 @@ STRUCTURE: tuple[Leaf, ...] = (
         "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
         "`detach()` on the way. Made inside `with gw.record():`, the line that cut it is known.",
         ("{f.outputs}.grad_fn is None",),
-    ),
-    Leaf(
-        "sibling-output",
-        lambda f: f.asked and f.sibling,
-        "{f.name} and {f.outputs} come from one node ({f.op}), but {f.outputs} does not depend on {f.name}: they are "
-        "sibling outputs. In a compiled region the values in between do not exist in the graph.",
-        "Compute the loss from {f.name}, or run the region in eager mode to look inside (`torch.compiler.disable`).",
-        ("{f.made_by}", "{f.outputs} uses another output of it"),
     ),
     Leaf(
         "replaced",
@@ -386,7 +386,7 @@ MISSING: tuple[Leaf, ...] = (
         "{f.name}.grad is None because `backward()` has not run yet on {f.outputs} (or it ran with retain_graph=True and "
         "`.grad` was cleared since).",
         "Call `{f.outputs_code}.backward()`.",
-        ("{f.outputs} depends on {f.name}", "what was saved for backward is still there"),
+        ("{f.name} is behind {f.outputs}", "what was saved for backward is still there"),
     ),
     Leaf(
         "not-run",
@@ -394,7 +394,7 @@ MISSING: tuple[Leaf, ...] = (
         "{f.name}.grad is None: `backward()` has not run yet on {f.outputs}, or `.grad` was cleared since. These "
         "operations save nothing, so the state does not tell which.",
         "Call `{f.outputs_code}.backward()`. " + _LOOK,
-        ("{f.outputs} depends on {f.name}",),
+        ("{f.name} is behind {f.outputs}",),
     ),
     Leaf(
         "unused",
