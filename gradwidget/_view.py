@@ -199,7 +199,7 @@ class NodeView:
 
     @property
     def why(self) -> Why:
-        """Why the gradient is what it is, as text with `.kind`, `.cause`, `.remedy`, `.evidence`; "" if nothing is odd."""
+        """Why the gradient is as it is: text with `.kind`, `.cause`, `.remedy`, `.evidence`; "" if nothing is odd."""
         outputs = [self._output] if self._output is not None else range(max(1, len(self._forms)))
         memo: dict[Any, Any] = {}
         told = (in_panel(self._inspection, self.key, output, memo) for output in outputs)
@@ -222,4 +222,3 @@ class NodeView:
                 parts.append(f"gradient {gradient.text}")
         head = " ".join(filter(None, (self.label, self.name)))
         return f"NodeView({self.key}: {head}, {', '.join(parts)})"
-

@@ -28,7 +28,7 @@ WIDGETS = 16
 _NOTHING: Any = object()
 
 
-def why(subject: Any = _NOTHING, *outputs: Any, **unknown: Any) -> Diagnosis:
+def why(subject: Any = _NOTHING, *outputs: Any, **unknown: Any) -> Diagnosis:  # noqa: D417
     """Why the gradient of a tensor is None, zero, NaN, infinite or bigger than expected; or what an error means.
 
     Reads only what is there: runs no backward pass, no hook, no code of yours, and keeps nothing alive. Widgets that
@@ -65,7 +65,9 @@ def _wrong(subject: Any) -> OutputTypeError:
             "Give one of its parameters: why(model.weight, loss).",
         )
     if issubclass(kind, type) and issubclass(subject, BaseException):
-        return OutputTypeError("why() was given the class of an error.", "Give the error itself: `except ... as error`.")
+        return OutputTypeError(
+            "why() was given the class of an error.", "Give the error itself: `except ... as error`."
+        )
     return OutputTypeError(
         f"why() explains tensors and errors, not {kind.__qualname__}.", "Give a tensor: why(x), or why(x, loss)."
     )
@@ -135,7 +137,9 @@ def _map(
     known: dict[tuple[Node, int], None] = {}
     for root in roots:
         known[root.node, root.number] = None
-        starts.append(root.tensor if root.tensor is not None else torch.autograd.graph.GradientEdge(root.node, root.number))
+        starts.append(
+            root.tensor if root.tensor is not None else torch.autograd.graph.GradientEdge(root.node, root.number)
+        )
     newest: list[tuple[int, torch.Tensor, Node]] = []
     for tensor in [subject, *(t for _, t in scope.tensors if tracked(t))]:
         try:
@@ -158,9 +162,7 @@ def _map(
     return here, place, tuple(outs) if roots else None
 
 
-def in_panel(
-    inspection: Inspection, key: int, output: int, memo: dict[Any, Any] | None = None
-) -> Diagnosis | None:
+def in_panel(inspection: Inspection, key: int, output: int, memo: dict[Any, Any] | None = None) -> Diagnosis | None:
     """The diagnosis for one tensor of a graph that is shown, None where there is nothing to explain."""
     place = (key, output)
     tensor = inspection.tensor(place)

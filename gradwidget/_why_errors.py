@@ -16,6 +16,7 @@ from gradwidget._diagnosis import Diagnosis
 from gradwidget._errors import GradWidgetError
 from gradwidget._inspect import Inspection
 from gradwidget._ipython import cell_files, place_of
+from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._why_scope import Scope, tracked
 
@@ -25,8 +26,12 @@ _INPLACE = re.compile(
     r"\[torch\.(?:cuda\.)?(?P<type>\w*)Tensor \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<op>[\w:]+),)?"
     r" is at version (?P<now>\d+); expected version (?P<saved>\d+)"
 )
-_TARGET = re.compile(r"([A-Za-z_][\w.\[\]'\"]*?)\.backward\s*\(|autograd\.(?:backward|grad)\s*\(\s*\[?([A-Za-z_][\w.]*)")
-_EDITED = re.compile(r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\(")
+_TARGET = re.compile(
+    r"([A-Za-z_][\w.\[\]'\"]*?)\.backward\s*\(|autograd\.(?:backward|grad)\s*\(\s*\[?([A-Za-z_][\w.]*)"
+)
+_EDITED = re.compile(
+    r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
+)
 _WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
 _LIBRARIES = ("/torch/", "/gradwidget/_", "/IPython/", "/ipykernel/", "/_pytest/", "/pluggy/", "/importlib/")
 _NODES = 20_000
@@ -124,10 +129,7 @@ class Scene:
         found: dict[str, None] = {}
         near: dict[str, None] = {}
         for name, tensor in self.scope.tensors:
-            try:
-                if tensor._version != now:
-                    continue
-            except Exception:  # an inference tensor
+            if version_of(tensor) != now:
                 continue
             form = form_of(tensor).shape
             if form == shape:
@@ -236,13 +238,20 @@ class Scene:
         parts = [here.names_of(k)[0] for k in sorted(gone) if here.names_of(k)]
         named = f" ({', '.join(parts[:3])})" if parts else ""
         if roots:
-            return f"The part{named} that {self.loss} shares with {' and '.join(roots[:3])} was freed by that one's pass."
+            return (
+                f"The part{named} that {self.loss} shares with {' and '.join(roots[:3])} was freed by that one's pass."
+            )
         if kept:
             return (
-                f"Only a part{named} is freed: it belongs to an earlier iteration, as a hidden state that is carried over "
+                f"Only a part{named} is freed: it belongs to an earlier iteration, as a hidden state that is "
+                f"carried over "
                 "without `detach()`."
             )
-        return f"All of the graph behind {self.loss} is freed: backward() ran on it before."
+        return (
+            f"All of it is freed: either backward() ran on {self.loss} before, or it builds on an earlier "
+            f"iteration, as by a "
+            "hidden state that is carried over without `detach()`."
+        )
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -283,7 +292,8 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "inplace-modified",
         r"modified by an inplace operation",
-        "{s.victim} was changed in place after an operation had saved it for backward: its value is at version {now}, and "
+        "{s.victim} was changed in place after an operation had saved it for backward: its value is at version "
+        "{now}, and "
         "version {saved} was saved.",
         "Use the out-of-place form (`{s.code_name} = {s.code_name} + 1` instead of `+=`), or save a copy: "
         "`{s.code_name}.clone()` before the change.",
@@ -293,20 +303,22 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "no-grad-view-modified",
         r"view was created in no_grad mode",
-        "{s.view} is a view made under `no_grad`, and it or its base ({s.base}) was changed in place with gradients on: "
+        "{s.view} is a view made under `no_grad`, and it or its base ({s.base}) was changed in place with "
+        "gradients on: "
         "autograd does not know which of the two you mean.",
         "Make the view outside of `no_grad`, or do the change inside of it: `with torch.no_grad(): ...`.",
     ),
     ErrorLeaf(
         "inference-view",
-        r"created in inference mode",
+        r"view was created in inference mode",
         "{s.view} is a view made under `inference_mode`, and it or its base was changed in place with gradients on.",
         "Make the view outside of `inference_mode`.",
     ),
     ErrorLeaf(
         "function-view-modified",
         r"(?P<which>Output \d+ of \w+) is a view and .*created inside a custom Function",
-        "{which} is a view that a custom Function has returned (or an input returned as it is), and {s.view} is changed in "
+        "{which} is a view that a custom Function has returned (or an input returned as it is), and {s.view} is "
+        "changed in "
         "place: that would bypass the Function's `backward`.",
         "Clone it first: `{s.view} = {s.view}.clone()`, or return a copy from `forward`.",
     ),
@@ -320,14 +332,17 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "leaf-view-inplace",
         r"a view of a leaf Variable that requires grad is being used in an in-place operation",
-        "{s.view} is a view of a leaf that requires a gradient, and it is changed in place: the leaf's first value would be "
+        "{s.view} is a view of a leaf that requires a gradient, and it is changed in place: the leaf's first "
+        "value would be "
         "lost.",
-        "Do it inside `with torch.no_grad():` if it is an update or an initialization, else on a copy: `x = x.clone()`.",
+        "Do it inside `with torch.no_grad():` if it is an update or an initialization, else on a copy: `x = "
+        "x.clone()`.",
     ),
     ErrorLeaf(
         "leaf-inplace",
         r"a leaf Variable that requires grad (?:is being used in an in-place operation|has been moved)",
-        "{s.leaf} is a leaf that requires a gradient, and it is changed in place: backward would not know its first value.",
+        "{s.leaf} is a leaf that requires a gradient, and it is changed in place: backward would not know its "
+        "first value.",
         "Do updates inside `with torch.no_grad(): {s.leaf} -= lr * {s.leaf}.grad`, else use the out-of-place form.",
     ),
     ErrorLeaf(
@@ -343,7 +358,8 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "no-graph",
         r"does not require grad and does not have a grad_fn",
         "{s.loss} has no graph.{s.frozen}",
-        "Compute {s.loss} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, `detach()`, numpy "
+        "Compute {s.loss} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, "
+        "`detach()`, numpy "
         "or `argmax` on the way.",
         ("{s.loss}.grad_fn is None",),
     ),
@@ -364,7 +380,8 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "unused-input",
         r"appears? to not have been used in the graph",
-        "`autograd.grad()` was asked for a tensor on which the output does not depend: it was not used, or the graph is cut "
+        "`autograd.grad()` was asked for a tensor on which the output does not depend: it was not used, or the "
+        "graph is cut "
         "on the way.",
         "Ask `gw.why(x, loss)` where the graph is cut; or pass `allow_unused=True`, which returns None for it.",
     ),
@@ -382,7 +399,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ),
     ErrorLeaf(
         "inference-edit",
-        r"Inplace update to inference tensor|requires_grad=True on inference tensor|inference tensor outside InferenceMode",
+        r"(?:Inplace update to|requires_grad=True on) inference tensor|inference tensor outside InferenceMode",
         "{s.leaf} was made under `inference_mode`, and is changed or marked outside of it.",
         "Use a copy: `x = x.clone()`, or `no_grad` instead of `inference_mode`.",
     ),
@@ -446,7 +463,8 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "deepcopy",
         r"support the deepcopy protocol",
-        "A tensor with a history was copied by `deepcopy`: only leaves can be. A module then holds a computed tensor as an "
+        "A tensor with a history was copied by `deepcopy`: only leaves can be. A module then holds a computed "
+        "tensor as an "
         "attribute.",
         "Store `x.detach()` on the module, or use `x.clone()`.",
     ),
@@ -505,7 +523,10 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     scene.match = _INPLACE.search(scene.text) if leaf.kind == "inplace-modified" else match
     groups = {k: v or "" for k, v in (scene.match or match).groupdict().items()}
     groups = {"now": "?", "saved": "?", "op": groups.get("op2", ""), **{k: v for k, v in groups.items() if v}}
-    fill = lambda text: text.format(s=scene, **groups).strip()  # noqa: E731
+
+    def fill(text: str) -> str:
+        return text.format(s=scene, **groups).strip()
+
     evidence = [fill(text) for text in leaf.evidence]
     evidence += leaf.more(scene) if leaf.more is not None else ()
     cause, remedy = fill(leaf.cause), fill(leaf.remedy)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from gradwidget import _saved, _told
-from gradwidget._inspect import Inspection
+from gradwidget._inspect import Inspection, alive
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Node
@@ -19,6 +19,7 @@ from gradwidget._why_scope import Cut, Owner, Scope, cut_between, same_values, s
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
+_WIDGETS = 16  # the newest, that are asked
 _NAMED = 60  # tensors on each side of a search for a cut
 _COPIES = frozenset({"ToCopyBackward0", "CopyBackwards", "ToBackward0", "CloneBackward0"})
 _ORIGINAL = re.compile(r"(.*)\.parametrizations\.(\w+)\.original\d*$")
@@ -113,7 +114,7 @@ class Facts:
             return ""
         with torch._C.DisableTorchFunction():
             try:
-                self.tensor.grad_fn
+                self.tensor.grad_fn  # noqa: B018  # reading it is the question
             except RuntimeError as error:
                 return str(error).splitlines()[0][:160]
         return ""
@@ -258,7 +259,9 @@ class Facts:
     @cached_property
     def sibling(self) -> bool:
         """The outputs use the node that made it, but another output of that node."""
-        return not self.reached and self.place is not None and self.node is not None and self.place[0] in self.in_outputs
+        return (
+            not self.reached and self.place is not None and self.node is not None and self.place[0] in self.in_outputs
+        )
 
     @cached_property
     def between(self) -> list[int]:
@@ -305,9 +308,7 @@ class Facts:
     @cached_property
     def others(self) -> list[str]:
         """Names of the other leaves that have a gradient."""
-        return [
-            n or "an unnamed leaf" for n, t in self.leaves if t is not self.tensor and _told.grad_of(t) is not None
-        ]
+        return [n or "an unnamed leaf" for n, t in self.leaves if t is not self.tensor and _told.grad_of(t) is not None]
 
     @cached_property
     def behind(self) -> list[tuple[str, Place]]:
@@ -386,9 +387,7 @@ class Facts:
     def _all_uses(self) -> list[int]:
         if self.here is None or self.place is None:
             return []
-        return [
-            e for e in self.here.edges.consumers[self.place[0]] if self.here.columns.output[e] == self.place[1]
-        ]
+        return [e for e in self.here.edges.consumers[self.place[0]] if self.here.columns.output[e] == self.place[1]]
 
     @cached_property
     def ends(self) -> list[str]:
@@ -420,17 +419,36 @@ class Facts:
     @cached_property
     def cut(self) -> Cut | None:
         """Where between the tensor and the outputs the graph was cut."""
-        sources = self.leads_to[: _NAMED]
+        sources = self.leads_to[:_NAMED]
         plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t)]
         if self.output is not None and not tracked(self.output):
             plain.insert(0, (self.outputs, self.output, -1))
         own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
         own += [tensor for _, tensor in sources]
         leaves = [(n, t, -1) for n, t in self.leaves if not any(t is one for one in own)]
-        for ends, equal in ((self.entering, False), (leaves, False), (plain, False), (self.entering, True), (plain, True)):
+        for ends, equal in (
+            (self.entering, False),
+            (leaves, False),
+            (plain, False),
+            (self.entering, True),
+            (plain, True),
+        ):
             found = next(cut_between(sources, ends[:_NAMED], equal=equal), None)
             if found is not None:
                 return found
+            if ends is self.entering and not equal and (seen := self._seen_cut(sources)) is not None:
+                return seen
+        return None
+
+    def _seen_cut(self, sources: list[tuple[str, torch.Tensor]]) -> Cut | None:
+        """What a widget of the output saw before backward() freed it."""
+        for one in list(alive.values())[: -_WIDGETS - 1 : -1]:
+            if self.output is None or one.find_tensor(self.output) is None:
+                continue
+            for key, name in one.detached():
+                tensor = one.called(name)
+                if any(tensor is source for _, source in sources):
+                    return Cut("detached", "", name, f"detach() or .data, where it enters {one.label_of(key)}", -1)
         return None
 
     @cached_property
@@ -489,7 +507,11 @@ class Facts:
         """The leaves of a loss that begins anew: no parameter among them, or the loss is a leaf itself; else ""."""
         if self.output is not None and self.no_graph == "" and self._is_new_leaf(self.output):
             return self.outputs
-        if not self.leaves or not self.parameter or any(issubclass(type(t), torch.nn.Parameter) for _, t in self.leaves):
+        if (
+            not self.leaves
+            or not self.parameter
+            or any(issubclass(type(t), torch.nn.Parameter) for _, t in self.leaves)
+        ):
             return ""
         return " and ".join(n or "an unnamed leaf" for n, _ in self.leaves[:3])
 
@@ -661,4 +683,3 @@ def _closure(inspection: Inspection, start: set[int], *, forward: bool) -> set[i
                 found.add(key)
                 waiting.append(key)
     return found
-

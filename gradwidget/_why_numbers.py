@@ -56,6 +56,21 @@ def _zero(t: torch.Tensor) -> torch.Tensor:
     return t == 0
 
 
+def _outside(v: Values) -> bool:
+    x = v.get("self", v.get("in0"))
+    if x is None:
+        return False
+    low, high = v.get("min"), v.get("max")
+    if low is None and high is None:
+        return False
+    out = torch.zeros_like(x, dtype=torch.bool)
+    if low is not None:
+        out |= x < low
+    if high is not None:
+        out |= x > high
+    return bool(out.all())
+
+
 def _never(_: Values) -> bool:
     return False
 
@@ -70,11 +85,12 @@ ZERO: tuple[Classic, ...] = (
         ("Relu", "Threshold"),
         lambda v: v.all(lambda t: t <= 0, "result", "self"),
         "{at} had no positive input (a dead ReLU): its derivative is 0 there, so nothing passes.",
-        "Look at what enters it: a smaller learning rate, a better initialization of the layer before, or `leaky_relu`.",
+        "Look at what enters it: a smaller learning rate, a better initialization of the layer before, or "
+        "`leaky_relu`.",
     ),
     Classic(
         "saturated",
-        ("Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf", "Silu"),
+        ("Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf"),
         lambda v: v.all(lambda t: (t.abs() >= 1 - 1e-6) | (t.abs() <= 1e-6), "result")
         or v.all(lambda t: t.abs() > 15, "in0"),
         "{at} is saturated: its input is so large that its derivative is 0 in this precision.",
@@ -90,7 +106,7 @@ ZERO: tuple[Classic, ...] = (
     Classic(
         "clamped",
         ("Clamp", "ClampMin", "ClampMax", "Hardtanh", "Maximum", "Minimum"),
-        lambda v: _outside(v),
+        _outside,
         "{at} cut these values off: outside of its bounds the derivative is 0.",
         "Widen the bounds, or clamp only what is shown, not what is trained.",
     ),
@@ -112,7 +128,8 @@ ZERO: tuple[Classic, ...] = (
         "not-selected",
         (
             "Select", "Slice", "Index", "IndexSelect", "Gather", "Split", "SplitWithSizes", "Unbind", "Max", "Min",
-            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices", "Median", "Diagonal", "Narrow",
+            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices",
+            "Median", "Diagonal", "Narrow",
         ),
         _never,
         "At {at} only other elements than these are used: what is not selected gets the gradient 0.",
@@ -209,21 +226,6 @@ _BROADCASTING = frozenset(
         "Addcdiv", "Lerp", "Baddbmm", "Atan2", "Fmod", "Remainder", "Xlogy",
     }
 )  # fmt: skip
-
-
-def _outside(v: Values) -> bool:
-    x = v.get("self", v.get("in0"))
-    if x is None:
-        return False
-    low, high = v.get("min"), v.get("max")
-    if low is None and high is None:
-        return False
-    out = torch.zeros_like(x, dtype=torch.bool)
-    if low is not None:
-        out |= x < low
-    if high is not None:
-        out |= x > high
-    return bool(out.all())
 
 
 class Numbers:
@@ -488,12 +490,12 @@ class Numbers:
                 if norm and one.kind in ("nan-sqrt", "nan-division", "nan-pow"):
                     classic = "nan-norm"
                     cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
-                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`, or use `F.normalize`."
+                    remedy = (
+                        "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`, or use `F.normalize`."
+                    )
                 if masks and kind == "NaN":
                     mask = _at(here, masks[0])
-                    cause += (
-                        f" {mask} left those elements out, so that the gradient 0 came back to them, and 0 * inf is NaN."
-                    )
+                    cause += f" {mask} left those elements out: the gradient 0 came back to them, and 0 * inf is NaN."
                     remedy = (
                         "Guard the input, not the output: `safe = torch.where(ok, x, 1.0)`, then "
                         "`torch.where(ok, f(safe), other)`."
@@ -550,7 +552,11 @@ class Numbers:
         if here is None or f.last is not None or f.place is None or (f.watched and not f.passes):
             return None
         for key in [*f.between[:_HOOKED], f.place[0]]:
-            hooks = [h for h in _told.user_hooks(here, key, f.nodes) if h.kind in ("tensor hook", "node pre-hook", "node hook")]
+            hooks = [
+                h
+                for h in _told.user_hooks(here, key, f.nodes)
+                if h.kind in ("tensor hook", "node pre-hook", "node hook")
+            ]
             if hooks:
                 one, name = hooks[-1], here.label_of(key)
                 where = f", {one.where}" if one.where else ""
@@ -583,7 +589,13 @@ class Numbers:
         all_changes: list[tuple[str, str, str, int]] | None = None,
     ) -> Finding:
         who, name, change, key = hook
-        did = "set it to zero" if change == "set to zero" else "changed it" if change == "changed" else f"multiplied it by {change[1:]}"
+        did = (
+            "set it to zero"
+            if change == "set to zero"
+            else "changed it"
+            if change == "changed"
+            else f"multiplied it by {change[1:]}"
+        )
         where = next((h.where for h in _told.user_hooks(self.f.seen, key) if h.name == who), "") if self.f.seen else ""
         more = tuple(f"{w} on {n}: {c}" for w, n, c, _ in (all_changes or [hook]))
         return Finding(
@@ -646,7 +658,11 @@ class Numbers:
         shares = self._shares(here, edges)
         names = here.names.get(place, [])
         tied = len({n.rpartition(".")[0] for n in names if "." in n}) > 1
-        what = f"is one tensor under {len(names)} names ({' and '.join(names[:3])})" if tied else f"is used {'twice' if len(edges) == 2 else f'{len(edges)} times'}"
+        what = (
+            f"is one tensor under {len(names)} names ({' and '.join(names[:3])})"
+            if tied
+            else f"is used {'twice' if len(edges) == 2 else f'{len(edges)} times'}"
+        )
         total = (f"their sum is {_brief((f.captured,))}",) if f.captured is not None and shares else ()
         return Finding(
             "tied" if tied else "several-uses",
@@ -762,7 +778,9 @@ def _at(here: Inspection, key: int) -> str:
 
 def _users(here: Inspection, edges: list[int]) -> list[str]:
     users = [here.label_of(here.columns.source[e]) for e in edges]
-    counted = [f"{user} ({users.count(user)} times)" if users.count(user) > 1 else user for user in dict.fromkeys(users)]
+    counted = [
+        f"{user} ({users.count(user)} times)" if users.count(user) > 1 else user for user in dict.fromkeys(users)
+    ]
     return [*counted[:_SHARES], *(["..."] if len(counted) > _SHARES else [])]
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwidget import _names
-from gradwidget._summary import readable, unobserved
+from gradwidget._summary import form_of, readable, unobserved
 
 COMPARED = 1 << 16
 """Elements up to which the values of two tensors are compared."""
@@ -117,10 +117,10 @@ def _telling(plain: torch.Tensor) -> bool:
 @unobserved()
 def same_values(one: torch.Tensor, other: torch.Tensor, *, surely: bool = False) -> bool:
     """Whether two different tensors hold the same numbers, whatever their dtypes; telling ones, if not `surely`."""
-    if one is other or one.shape != other.shape:
+    if one is other or form_of(one).shape != form_of(other).shape:
         return False
     first, second = _plain(one), _plain(other)
-    if first is None or second is None:
+    if first is None or second is None or first.shape != second.shape:
         return False
     return bool(torch.allclose(first, second, rtol=1e-3, atol=0)) and (surely or _telling(first))
 
@@ -143,6 +143,13 @@ _ROUNDINGS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
 )
 
 
+def _made(make: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor) -> torch.Tensor:
+    try:
+        return make(values)
+    except Exception:  # a dimension that it does not have
+        return torch.empty(0)
+
+
 @unobserved()
 def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
     """The operation by which whole numbers came out of a tensor: "argmax()", "round()", ...; "" if none fits."""
@@ -150,10 +157,7 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
     if numbers is None or values is None or not bool((numbers == numbers.round()).all()):
         return ""
     for name, make in _ROUNDINGS:
-        try:
-            made = make(values)
-        except Exception:
-            continue
+        made = _made(make, values)
         same = made.shape == numbers.shape and bool((made.double() == numbers).all())
         # A constant fits anything, and so does a single number: only an index is taken at its word.
         index = "arg" in name and not one.dtype.is_floating_point
@@ -165,7 +169,7 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
 def cut_between(
     sources: Iterable[tuple[str, torch.Tensor]], ends: Iterable[tuple[str, torch.Tensor, int]], *, equal: bool = True
 ) -> Iterator[Cut]:
-    """Which tensor without history (name, tensor, node it enters) was taken from which tracked one: the surest first."""
+    """Which tensor without history (name, tensor, node it enters) was taken from which tracked one: surest first."""
     sources, ends = list(sources), list(ends)
     pairs = [(end, source) for end in ends for source in sources if end[1] is not source[1]][:PAIRS]
     for (name, tensor, key), (origin, source) in pairs:

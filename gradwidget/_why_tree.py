@@ -98,7 +98,8 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "detached",
         lambda f: not f.requires_grad and _cut_is(f, "detached"),
-        "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `detach()` (or `.data`, "
+        "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `detach()` (or "
+        "`.data`, "
         "or as a view under `no_grad`).",
         "Use {f.taken_from.source} itself where the gradient should pass.",
         (_FLAG, "{f.name}.grad_fn is None", "same storage as {f.taken_from.source}", "{f.counters}"),
@@ -106,7 +107,8 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "numpy",
         lambda f: not f.requires_grad and _cut_is(f, "numpy"),
-        "{f.name} lies in the memory of {f.taken_from.source} but came back from numpy: arrays know nothing of autograd.",
+        "{f.name} lies in the memory of {f.taken_from.source} but came back from numpy: arrays know nothing of "
+        "autograd.",
         "Do this step with torch functions instead of numpy.",
         (_FLAG, "same address as {f.taken_from.source}, another storage"),
     ),
@@ -121,7 +123,8 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "copied",
         lambda f: not f.requires_grad and _cut_is(f, "copied"),
-        "{f.name} has the values of {f.taken_from.source} but no history: it was copied or computed under `no_grad`, or "
+        "{f.name} has the values of {f.taken_from.source} but no history: it was copied or computed under "
+        "`no_grad`, or "
         "went through `torch.tensor()`, `.item()`, `.tolist()` or numpy.",
         "Use {f.taken_from.source} itself, or `{f.taken_from.source}.clone()` outside of `no_grad`.",
         (_FLAG, "{f.name}.grad_fn is None", "equal to {f.taken_from.source}, in memory of its own"),
@@ -129,7 +132,8 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "rounded",
         lambda f: not f.requires_grad and _cut_is(f, "rounded"),
-        "{f.name} was made from {f.taken_from.source} by {f.taken_from.how}, and has no history: whole numbers jump, so "
+        "{f.name} was made from {f.taken_from.source} by {f.taken_from.how}, and has no history: whole numbers "
+        "jump, so "
         "they have no derivative.",
         "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison).",
         (_FLAG, "equal to {f.taken_from.how} of {f.taken_from.source}"),
@@ -137,7 +141,8 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "untracked",
         lambda f: not f.requires_grad,
-        "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under `no_grad` "
+        "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
+        "`no_grad` "
         "or from detached tensors; a tensor does not keep which.",
         "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
         "`no_grad`. Made inside `with gw.record():`, the line that made it is known.",
@@ -146,7 +151,8 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "no-grad-view",
         lambda f: f.no_grad_view,
-        "{f.name} is a view of {f.base} made under `no_grad`: it says requires_grad=True and is_leaf=True, but it has no "
+        "{f.name} is a view of {f.base} made under `no_grad`: it says requires_grad=True and is_leaf=True, but "
+        "it has no "
         "history, and no gradient ever arrives.",
         "Make the view outside of `no_grad`.",
         ("{f.name}.requires_grad is True", "{f.name}.grad_fn is None", "{f.name}._base is {f.base}"),
@@ -173,8 +179,10 @@ STRUCTURE: tuple[Leaf, ...] = (
     Leaf(
         "rewrapped",
         lambda f: f.asked and not f.reached and bool(f.wrapped_again),
-        "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again}, a new leaf. The values were copied "
-        "out of the first graph (`torch.tensor(...)`, `.item()`, numpy or `detach().requires_grad_()`) and wrapped again, "
+        "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again}, a new leaf. The values "
+        "were copied "
+        "out of the first graph (`torch.tensor(...)`, `.item()`, numpy or `detach().requires_grad_()`) and "
+        "wrapped again, "
         "so `backward()` runs without an error and trains nothing.",
         "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
         "`torch.tensor([l.item() ...], requires_grad=True)`.",
@@ -205,7 +213,8 @@ STRUCTURE: tuple[Leaf, ...] = (
     Leaf(
         "copy-used",
         lambda f: f.asked and not f.reached and bool(f.copy_used),
-        "{f.outputs} was computed with {f.copy_used}, a copy with the same values, not with {f.name} itself: the gradient "
+        "{f.outputs} was computed with {f.copy_used}, a copy with the same values, not with {f.name} itself: the "
+        "gradient "
         "goes to the copy.",
         "Compute with {f.name} itself; move or cast first and then make the leaf: `x = x.to(device).requires_grad_()`.",
         ("{f.copy_used} holds the values of {f.name}", "{f.name} is not behind {f.outputs}"),
@@ -229,16 +238,19 @@ STRUCTURE: tuple[Leaf, ...] = (
     Leaf(
         "replaced",
         lambda f: f.asked and not f.reached and bool(f.replaced),
-        "{f.outputs} was not computed with {f.name} but with {f.replaced}: the name was given to another tensor after the "
+        "{f.outputs} was not computed with {f.name} but with {f.replaced}: the name was given to another tensor "
+        "after the "
         "forward pass, or the parameter was replaced.",
-        "Change parameters in place: `with torch.no_grad(): p.copy_(new)`; after a replacement make a new optimizer and "
+        "Change parameters in place: `with torch.no_grad(): p.copy_(new)`; after a replacement make a new "
+        "optimizer and "
         "run the forward pass again.",
         ("{f.name} is not behind {f.outputs}",),
     ),
     Leaf(
         "unused-branch",
         lambda f: f.asked and not f.reached and len(f.leads_to) > 1,
-        "{f.name} leads to {f.last_ends}, but {f.outputs} does not depend on that: it is an unused branch, or the graph "
+        "{f.name} leads to {f.last_ends}, but {f.outputs} does not depend on that: it is an unused branch, or "
+        "the graph "
         "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.",
         "Use it in {f.outputs}, or remove the cut. Run the forward pass inside `with gw.record():` to see the line.",
         ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it"),
@@ -257,7 +269,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "moved-copy",
         lambda f: bool(f.copied_leaf) and not f.retains,
-        "{f.name} is a moved or cast copy of {f.copied_leaf} (`.to()`, `.cuda()`, `.double()`, `.clone()`), so it is no "
+        "{f.name} is a moved or cast copy of {f.copied_leaf} (`.to()`, `.cuda()`, `.double()`, `.clone()`), so "
+        "it is no "
         "leaf: the gradient goes to the original.",
         "Make the leaf after the move: `x = x.to(device).requires_grad_()`; or call `{f.name}.retain_grad()` before "
         "`backward()`.",
@@ -275,7 +288,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "arrived-none",
         lambda f: f.came_none and not f.is_leaf,
-        "No gradient arrived at {f.name} in the last pass: the output does not depend on it, or a Function has returned "
+        "No gradient arrived at {f.name} in the last pass: the output does not depend on it, or a Function has "
+        "returned "
         "None.",
         "Check which operations use {f.name}.",
         ("{f.last_label} brought None to {f.name}",),
@@ -343,7 +357,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "left-out",
         lambda f: bool(f.passes),
-        "{f.name}.grad is None: no backward pass has reached this leaf. {f.last_label} ran, but left it out (`inputs=`, "
+        "{f.name}.grad is None: no backward pass has reached this leaf. {f.last_label} ran, but left it out "
+        "(`inputs=`, "
         "`autograd.grad()`, or another output).",
         "Call `backward()` without `inputs=`, or name it there.",
         ("{f.ran_fact}",),
@@ -366,7 +381,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "left-out",
         lambda f: f.freed and bool(f.others),
-        "{f.name}.grad is None although `backward()` has run and other leaves have gradients: `inputs=` left it out, or "
+        "{f.name}.grad is None although `backward()` has run and other leaves have gradients: `inputs=` left it "
+        "out, or "
         "it alone was cleared since; the state does not tell which.",
         "Call `backward()` without `inputs=`. " + _LOOK,
         ("{f.others_fact}", "what was saved has been freed"),
@@ -383,7 +399,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "not-run",
         lambda f: f.reached and f.whole,
-        "{f.name}.grad is None because `backward()` has not run yet on {f.outputs} (or it ran with retain_graph=True and "
+        "{f.name}.grad is None because `backward()` has not run yet on {f.outputs} (or it ran with "
+        "retain_graph=True and "
         "`.grad` was cleared since).",
         "Call `{f.outputs_code}.backward()`.",
         ("{f.name} is behind {f.outputs}", "what was saved for backward is still there"),
@@ -398,7 +415,7 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "unused",
-        lambda f: True,
+        lambda _: True,
         "{f.name}.grad is None: no tensor in scope was computed from {f.name}. Either it was not used, or `backward()` "
         "has not run, or the graph is gone and `.grad` was cleared.",
         "Ask with the loss: `gw.why({f.name}, loss)`.",
@@ -448,13 +465,23 @@ def decide(f: Facts) -> Diagnosis:
     else:
         tree = TREE
     for leaf in tree:
-        if isinstance(leaf, Found):
-            found = leaf.find(f)
-            if found is not None:
-                return Diagnosis(found.kind, found.cause, found.remedy, (*found.evidence, *f.also(found.kind)))
-        elif leaf.when(f):
-            return leaf.diagnosis(f)
-    raise AssertionError(f.name)  # the last leaf always holds
+        answer = _ask(leaf, f)
+        if answer is not None:
+            return answer
+    return Diagnosis("unknown", f"Nothing is known of the gradient of {f.name}.", "", ())
+
+
+def _ask(leaf: Leaf | Found, f: Facts) -> Diagnosis | None:
+    """The answer of one leaf, None if it does not hold, or if this tensor does not tell."""
+    try:
+        if isinstance(leaf, Leaf):
+            return leaf.diagnosis(f) if leaf.when(f) else None
+        found = leaf.find(f)
+        if found is None:
+            return None
+        return Diagnosis(found.kind, found.cause, found.remedy, (*found.evidence, *f.also(found.kind)))
+    except Exception:  # sparse, nested and wrapped tensors refuse many questions
+        return None
 
 
 def _cut_is(f: Facts, kind: str) -> bool:
