@@ -237,7 +237,14 @@ class Facts:
     @cached_property
     def in_outputs(self) -> set[int]:
         """Nodes that lie behind the outputs."""
-        return set() if self.here is None else _closure(self.here, {p[0] for p in self.outs}, forward=False)
+        if self.here is None:
+            return set()
+        keys = frozenset(place[0] for place in self.outs)
+        known = self.memo.get(("behind", keys))
+        if known is None:
+            known = self.memo["behind", keys] = _closure(self.here, set(keys), forward=False)
+        found: set[int] = known
+        return found
 
     @cached_property
     def uses(self) -> list[int]:

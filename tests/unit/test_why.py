@@ -345,7 +345,7 @@ def a_leaf_that_was_scaled_at_once():
 @situation("arrived-none", "No gradient arrived at high")
 def nothing_arrived():
     x = leaf([1.0, 2.0, 3.0, 4.0])
-    low, high = x.split(2)
+    low, high = x.split(2)  # noqa: RUF059
     loss = low.sum()
     w = GradWidget(loss)
     loss.backward()
