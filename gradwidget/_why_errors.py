@@ -29,6 +29,8 @@ _INPLACE = re.compile(
 _TARGET = re.compile(
     r"([A-Za-z_][\w.\[\]'\"]*?)\.backward\s*\(|autograd\.(?:backward|grad)\s*\(\s*\[?([A-Za-z_][\w.]*)"
 )
+_HEAD = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+\.backward\s*\(")
+_GRAD = re.compile(r"grad\(\s*([A-Za-z_][\w.]*)\s*,\s*[\[(]?([\w., ]*)")
 _EDITED = re.compile(
     r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
 )
@@ -80,6 +82,25 @@ class Scene:
     @cached_property
     def target_tensor(self) -> torch.Tensor | None:
         return self.tensor(self.target)
+
+    @cached_property
+    def head(self) -> torch.Tensor | None:
+        """The target, or `y` of `y.sum().backward()`."""
+        found = _HEAD.search(self.code)
+        return self.target_tensor if self.target_tensor is not None or found is None else self.tensor(found[1])
+
+    @cached_property
+    def asked_of_grad(self) -> tuple[torch.Tensor, torch.Tensor, str] | None:
+        """Output, input and the input's name, where the line is `grad(loss, w)` with names that are known."""
+        found = _GRAD.search(self.code)
+        if found is None:
+            return None
+        inputs = [name.strip() for name in found[2].split(",")]
+        index = re.search(r"at index (\d+)", self.text)
+        at = int(index[1]) if index else 0
+        name = inputs[at] if at < len(inputs) else ""
+        output, wanted = self.tensor(found[1]), self.tensor(name)
+        return None if output is None or wanted is None else (output, wanted, name)
 
     @cached_property
     def edited(self) -> str:
@@ -151,6 +172,15 @@ class Scene:
         return self.modified[0] if self.modified else "x"
 
     @cached_property
+    def output_of(self) -> str:
+        """Which operation had made it; an in-place layer after that is the usual culprit."""
+        op = re.sub(r"Backward\d*$", "", self.group("op"))
+        if not op:
+            return ""
+        inplace = ": look for `inplace=True` in the layers after it" if not self.modified else ""
+        return f"it was the output of {op}{inplace}"
+
+    @cached_property
     def saved_by(self) -> str:
         """The operations that had saved it."""
         here = self._graph()
@@ -197,7 +227,7 @@ class Scene:
     def _graph(self) -> Inspection | None:
         """The graph of what the names in scope lead to, the output first."""
         starts: dict[int, torch.Tensor] = {}
-        first = [self.target_tensor] if self.target_tensor is not None else []
+        first = [self.head] if self.head is not None else []
         for tensor in [*first, *(t for _, t in self.scope.tensors)]:
             with unobserved():
                 if tracked(tensor) and tensor.grad_fn is not None:
@@ -216,7 +246,7 @@ class Scene:
     def freed(self) -> str:
         """Which part of the graph was freed, and by what, as far as names tell."""
         here = self._graph()
-        target = self.target_tensor
+        target = self.head
         if here is None or target is None:
             return ""
         start = here.find_tensor(target)
@@ -297,7 +327,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "version {saved} was saved.",
         "Use the out-of-place form (`{s.code_name} = {s.code_name} + 1` instead of `+=`), or save a copy: "
         "`{s.code_name}.clone()` before the change.",
-        ("version {now}, saved at {saved}", "{s.saved_by}"),
+        ("version {now}, saved at {saved}", "{s.output_of}", "{s.saved_by}"),
         lambda s: (*(f"changed in {edit}" for edit in s.edits), *s.written),
     ),
     ErrorLeaf(
@@ -530,6 +560,10 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     evidence = [fill(text) for text in leaf.evidence]
     evidence += leaf.more(scene) if leaf.more is not None else ()
     cause, remedy = fill(leaf.cause), fill(leaf.remedy)
+    if leaf.kind in ("unused-input", "untracked-input") and (asked := scene.asked_of_grad) is not None:
+        inner = about(asked[1], (asked[0],), scene.scope, asked[2])
+        cause, remedy = f"{cause} {inner.cause}", inner.remedy
+        evidence += inner.evidence
     if leaf.kind == "no-graph" and scene.target_tensor is not None:
         inner = about(scene.target_tensor, (), scene.scope, scene.target)
         cause, remedy = f"{cause} {inner.cause}", inner.remedy if inner.kind != "untracked" else remedy

@@ -304,6 +304,26 @@ class Facts:
         return [key for key in (self.between or sorted(self.in_outputs))[:LOOKED_AT] if key < len(self.nodes)]
 
     @cached_property
+    def heads_freed(self) -> list[str]:
+        """Outputs in scope that depend on the tensor, and whose own part of the graph a pass has freed."""
+        here, place = self.here, self.place
+        if here is None or place is None:
+            return []
+        heads = [p for p in here.columns.outputs if not here.edges.consumers[p[0]]][:_NAMED]
+        behind = {p: _closure(here, {p[0]}, forward=False) for p in heads}
+        found = []
+        for head in heads:
+            others = set().union(*(keys for p, keys in behind.items() if p[0] != head[0]))
+            mine = sorted(behind[head] - others)[:LOOKED_AT]
+            if place[0] in behind[head] and any("freed" in self._states(k) for k in mine if k < len(self.nodes)):
+                found.append(here.name_of(head) or here.label_of(head[0]))
+        return found[::-1]  # the newest come first
+
+    @cached_property
+    def unwatched(self) -> str:
+        return "" if self.last is not None else " (Nobody watched: whether several passes add up in it is not known.)"
+
+    @cached_property
     def leaves(self) -> list[tuple[str, torch.Tensor]]:
         """The leaves behind the outputs, by name ("" if none)."""
         if self.here is None:
@@ -489,7 +509,7 @@ class Facts:
         if self.tensor is None or not self.is_leaf or not self.scope.tensors:
             return ""
         shape = form_of(self.tensor).shape
-        if any(not name and form_of(t).shape == shape for name, t in self.leaves):
+        if self.parameter and any(not n and form_of(t).shape == shape and _is_parameter(t) for n, t in self.leaves):
             return "a leaf of the same shape that no name holds any more"
         owner = self.owner
         if owner is None and self.parameter:
@@ -646,6 +666,23 @@ class Facts:
         return f"the leaves behind {self.outputs} are {', '.join(names)}" if names else ""
 
     @cached_property
+    def trail_fact(self) -> str:
+        """The last named tensor with a history that was computed from it."""
+        return f"the trail from {self.name} ends at {self.last_ends}" if len(self.leads_to) > 1 else ""
+
+    @cached_property
+    def constants_fact(self) -> str:
+        """Named tensors that enter the outputs' graph without a history."""
+        names = list(dict.fromkeys(name for name, _, _ in self.entering if name))[:3]
+        return f"{' and '.join(names)} enter{'s' * (len(names) == 1)} it without a history" if names else ""
+
+    @cached_property
+    def aliases(self) -> tuple[str, ...]:
+        """Whether several names are this one tensor."""
+        names = [name for name, tensor in self.scope.tensors if tensor is self.tensor and "[" not in name]
+        return (f"{' and '.join(names[:3])} are one tensor",) if len(names) > 1 else ()
+
+    @cached_property
     def saved_fact(self) -> str:
         return "what was saved for backward is still there" if self.whole else ""
 
@@ -675,6 +712,10 @@ class Facts:
     @cached_property
     def numbers(self) -> Numbers:
         return Numbers(self)
+
+
+def _is_parameter(tensor: torch.Tensor) -> bool:
+    return issubclass(type(tensor), torch.nn.Parameter)
 
 
 def _closure(inspection: Inspection, start: set[int], *, forward: bool) -> set[int]:

@@ -12,7 +12,7 @@ import torch
 from gradwidget import _saved, _told
 from gradwidget._bad import Bad, first_bad
 from gradwidget._inspect import Inspection
-from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of
+from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
 from gradwidget._summary import readable, unobserved
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class Numbers:
         return Finding(
             "zero",
             f"The gradient of {f.name} is 0, and what is left does not tell whether a factor of 0, a dead or masked "
-            "operation made it so, or `zero_grad(set_to_none=False)`.",
+            f"operation made it so{self._candidates(ZERO)}, or `zero_grad(set_to_none=False)`.",
             "Watch the next pass to see where it turns into 0: `w = gw.GradWidget(loss)` before `backward()`, "
             f"then `gw.why({f.name})`.",
             fact,
@@ -436,11 +436,10 @@ class Numbers:
         found = self._bad_by_values(fact)
         if found is not None:
             return found
-        risky = self._risky()
         return Finding(
             "nan",
             f"The gradient of {f.name} has {self.kind}; what is left does not tell which operation made it"
-            + (f" ({' or '.join(risky)} could have)." if risky else "."),
+            f"{self._candidates(BAD)}.",
             f"Watch the next pass: `w = gw.GradWidget({f.outputs if f.asked else 'loss'})` before `backward()`, "
             f"then `gw.why({f.name})`.",
             fact,
@@ -458,10 +457,15 @@ class Numbers:
             kind = kind_of_numbers(tensor)
             if kind == "NaN" or (kind and kind != "zero" and place in leaves):
                 name = here.name_of(place) or here.label_of(place[0])
+                if place not in leaves:
+                    found = self._bad_by_values((*fact, f"{name} has {kind}"))
+                    if found is not None:
+                        return found
                 cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
+                made = "" if place in leaves else self._candidates(BAD)
                 return Finding(
                     "bad-value",
-                    f"The forward pass has {kind} already ({name}): {cause}.",
+                    f"The forward pass has {kind} already ({name}): {cause}{made}.",
                     f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
                     (*fact, f"{name} has {kind}"),
                 )
@@ -512,10 +516,14 @@ class Numbers:
 
     @unobserved()
     def _bad_by_values(self, fact: tuple[str, ...]) -> Finding | None:
-        here = self.f.here
+        """A node on the way with a value at which its derivative is not finite."""
+        f = self.f
+        here, keys = f.here, f.between
+        if f.seen is not None and f.spot is not None:  # it has seen what was saved before that was freed
+            here, keys = f.seen, sorted(_above(f.seen, f.spot[0]))
         if here is None:
             return None
-        for key in self.f.between:
+        for key in keys:
             label = here.columns.ops[here.columns.op[key]].label
             values = self._values(here, key)
             for one in BAD:
@@ -524,12 +532,16 @@ class Numbers:
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} has such a value"))
         return None
 
-    def _risky(self) -> list[str]:
+    def _candidates(self, classics: tuple[Classic, ...]) -> str:
+        """Operations on the way that could have done it, as a remark."""
         here = self.f.here
         if here is None:
-            return []
-        ops = {op for one in BAD for op in one.ops} - {"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"}
-        return [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in ops][:3]
+            return ""
+        sure = {op for one in classics for op in one.ops} - (
+            {"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"} if classics is BAD else set()
+        )
+        found = [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in sure][:3]
+        return f" ({' or '.join(found)} could have)" if found else ""
 
     # --- bigger than expected, or changed ------------------------------------------------------------------------
 
@@ -609,8 +621,10 @@ class Numbers:
     def accumulated(self) -> Finding | None:
         """Several passes have added to `.grad`."""
         f = self.f
-        if f.seen is None or f.spot is None or not f.is_leaf:
+        if not f.is_leaf or f.grad is None:
             return None
+        if f.seen is None or f.spot is None or f.last is None:
+            return self._accumulated_unwatched()
         text = _told.accumulated(f.seen, f.spot[0])
         if text.startswith("Accumulated"):
             passes = [one for one in f.passes if f.spot[0] in one.steps]
@@ -637,6 +651,30 @@ class Numbers:
                 (text.rstrip("."),),
             )
         return None
+
+    def _accumulated_unwatched(self) -> Finding | None:
+        """Nobody watched: several graphs that lead here have been freed, or `.grad` was written to again."""
+        f = self.f
+        ran = f.heads_freed
+        if len(ran) > 1:
+            names = " and ".join(ran[:3])
+            return Finding(
+                "accumulated",
+                f"{f.name}.grad is a sum: passes from {names} have run, and `backward()` adds to `.grad` "
+                "(unless it was cleared between them).",
+                "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
+                (f"the graphs of {names} lead to {f.name}, and what they had saved is freed",),
+            )
+        version = -1 if f.grad is None else version_of(f.grad)
+        if version < 2:
+            return None
+        return Finding(
+            "accumulated",
+            f"{f.name}.grad was written to again after its first pass: several `backward()` calls add up there. "
+            "(`zero_()` and `clip_grad_norm_` write to it too; what is left does not tell which.)",
+            "Call `optimizer.zero_grad()` before each `backward()`; a `gw.GradWidget` made before tells each share.",
+            (f"{f.name}.grad._version is {version}",),
+        )
 
     @cached_property
     def several(self) -> Finding | None:

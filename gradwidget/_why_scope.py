@@ -18,6 +18,9 @@ PAIRS = 1_000
 """Pairs of tensors that are compared, at most."""
 
 
+_INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"})
+
+
 class Cut(NamedTuple):
     """A tensor without history, and the tracked one that it was taken from.
 
@@ -48,7 +51,11 @@ class Scope:
 
     @classmethod
     def of_frame(cls, frame: FrameType | None) -> Scope:
-        return cls._of(_names.variables(frame))
+        items = _names.variables(frame)
+        while frame is not None and frame.f_code.co_name in _INSIDE:
+            frame = frame.f_back
+            items += _names.variables(frame)
+        return cls._of(items)
 
     @classmethod
     def of_space(cls, space: Mapping[str, Any]) -> Scope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from gradwidget._diagnosis import Diagnosis
@@ -181,7 +182,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         lambda f: f.asked and not f.reached and bool(f.wrapped_again),
         "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again}, a new leaf. The values "
         "were copied "
-        "out of the first graph (`torch.tensor(...)`, `.item()`, numpy or `detach().requires_grad_()`) and "
+        "out of the first graph (`torch.tensor(...)`, `.item()`, numpy, `no_grad` or `detach().requires_grad_()`) and "
         "wrapped again, "
         "so `backward()` runs without an error and trains nothing.",
         "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
@@ -233,7 +234,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph}",
         "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
         "`detach()` on the way. Made inside `with gw.record():`, the line that cut it is known.",
-        ("{f.outputs}.grad_fn is None",),
+        ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
     ),
     Leaf(
         "replaced",
@@ -261,7 +262,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         "{f.outputs} was not computed from {f.name}: it is not reachable in the graph.",
         "Use {f.name} in the computation of {f.outputs}. If it was used, a cut lies between (`detach()`, `no_grad`, "
         "`.item()`): run the forward pass inside `with gw.record():` to see where.",
-        ("{f.name} is not behind {f.outputs}", "{f.leaves_fact}"),
+        ("{f.name} is not behind {f.outputs}", "{f.leaves_fact}", "{f.constants_fact}"),
     ),
 )
 
@@ -448,7 +449,7 @@ PRESENT: tuple[Leaf | Found, ...] = (
     Leaf(
         "present",
         lambda f: f.grad is not None,
-        "{f.name} has a gradient, and nothing about it is unusual: finite, not zero, from one use.",
+        "{f.name} has a gradient, and nothing about it is unusual: finite, not zero, from one use.{f.unwatched}",
         "",
         ("{f.name}.grad is {f.brief}",),
     ),
@@ -475,7 +476,8 @@ def _ask(leaf: Leaf | Found, f: Facts) -> Diagnosis | None:
     """The answer of one leaf, None if it does not hold, or if this tensor does not tell."""
     try:
         if isinstance(leaf, Leaf):
-            return leaf.diagnosis(f) if leaf.when(f) else None
+            answer = leaf.diagnosis(f) if leaf.when(f) else None
+            return answer and replace(answer, evidence=(*answer.evidence, *f.aliases))
         found = leaf.find(f)
         if found is None:
             return None

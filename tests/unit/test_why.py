@@ -514,6 +514,31 @@ def not_run_and_nothing_saved():
     return why(x, loss)
 
 
+@situation("unused", "a and b are one tensor")
+def an_alias_made_under_no_grad():
+    a = leaf()
+    with torch.no_grad():
+        b = a
+    return why(b)
+
+
+@situation("no-graph", "the trail from model.weight ends at pred")
+def a_loss_of_detached_predictions():
+    model = nn.Linear(2, 3)
+    pred = model(torch.ones(4, 2))
+    loss = F.mse_loss(pred.detach(), torch.zeros(4, 3))
+    return why(model.weight, loss)
+
+
+@situation("not-reachable", "y enters it without a history")
+def a_no_grad_result_enters():
+    x, w = leaf(), leaf()
+    with torch.no_grad():
+        y = x * 2
+    loss = (y * w).sum()
+    return why(x, loss)
+
+
 @situation("unused", "no tensor in scope was computed from x")
 def nothing_in_scope_uses_it():
     x = leaf()
@@ -817,6 +842,22 @@ def another_operation_at_a_pole():
     return watched(lambda x: x.lgamma().clamp(max=3).sum(), [0.0, 1.0])
 
 
+@situation("nan-log", "Log", "loss has NaN")
+def zero_times_the_log_of_zero_unwatched():
+    x = leaf([0.0, 1.0])
+    loss = (x * x.log()).sum()
+    loss.backward()
+    return why(x, loss)
+
+
+@situation("bad-value", "n): it is in the output", "Div (n) could have")
+def divided_by_the_norm_of_zeros_unwatched():
+    x = leaf([0.0, 0.0])
+    n = x / x.norm()
+    n.sum().backward()
+    return why(x)
+
+
 @situation("bad-value", "forward pass has NaN already", "x")
 def a_leaf_with_nan():
     return watched(lambda x: (x * x).sum(), [float("nan"), 1.0])
@@ -873,6 +914,24 @@ def accumulated():
     loss.backward(retain_graph=True)
     loss.backward()
     assert len(w)
+    return why(x, loss)
+
+
+@situation("accumulated", "loss1 and loss2", "zero_grad()")
+def accumulated_over_two_losses_unwatched():
+    x = leaf()
+    loss1, loss2 = (x * x).sum(), x.exp().sum()
+    loss1.backward()
+    loss2.backward()
+    return why(x)
+
+
+@situation("accumulated", "written to again", "does not tell which")
+def accumulated_unwatched():
+    x = leaf()
+    for _ in range(3):
+        loss = (x * x).sum()
+        loss.backward()
     return why(x, loss)
 
 
@@ -1168,6 +1227,21 @@ def a_function_with_a_misshapen_gradient():
 def a_gradient_of_what_was_not_used():
     x, w = leaf(), leaf()
     torch.autograd.grad(x.sum(), w)
+
+
+@error("unused-input", "d was made from h by detach()")
+def a_gradient_through_a_cut():
+    x, w = leaf(), leaf()
+    h = x * 2
+    d = h.detach()
+    loss = (d * w).sum()
+    torch.autograd.grad(loss, x)
+
+
+@error("inplace-modified", "a tensor of shape (1, 3)", "output of Sigmoid", "inplace=True")
+def a_layer_that_works_in_place():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Sigmoid(), nn.ReLU(inplace=True))
+    model(torch.ones(1, 2)).sum().backward()
 
 
 @error("untracked-input", "requires_grad")
