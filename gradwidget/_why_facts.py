@@ -671,6 +671,15 @@ class Facts:
         return f"the trail from {self.name} ends at {self.last_ends}" if len(self.leads_to) > 1 else ""
 
     @cached_property
+    def equal_fact(self) -> str:
+        """A tracked tensor that holds the same numbers: this may be a copy of it."""
+        if self.tensor is None:
+            return ""
+        near = (n for n, t in self.scope.tensors if tracked(t) and same_values(self.tensor, t, surely=True))
+        name = next(near, "")
+        return f"it holds the same numbers as {name}, perhaps as a copy" if name else ""
+
+    @cached_property
     def constants_fact(self) -> str:
         """Named tensors that enter the outputs' graph without a history."""
         names = list(dict.fromkeys(name for name, _, _ in self.entering if name))[:3]

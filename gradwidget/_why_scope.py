@@ -168,6 +168,8 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
         same = made.shape == numbers.shape and bool((made.double() == numbers).all())
         # A constant fits anything, and so does a single number: only an index is taken at its word.
         index = "arg" in name and not one.dtype.is_floating_point
+        if same and bool((made.double() == values).all() if made.shape == values.shape else False):
+            continue  # they were whole before
         if same and values.numel() > 1 and (index or bool((numbers != numbers.reshape(-1)[0]).any())):
             return name
     return ""

@@ -147,7 +147,7 @@ UNTRACKED: tuple[Leaf, ...] = (
         "or from detached tensors; a tensor does not keep which.",
         "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
         "`no_grad`. Made inside `with gw.record():`, the line that made it is known.",
-        (_FLAG, "{f.name}.grad_fn is None"),
+        (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
     ),
     Leaf(
         "no-grad-view",
