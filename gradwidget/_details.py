@@ -12,8 +12,8 @@ from gradwidget._inspect import Inspection
 from gradwidget._passes import Gradient
 from gradwidget._saved import Saved
 from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
-from gradwidget._view import why
 from gradwidget._walk import Form
+from gradwidget._why import in_panel
 from gradwidget._wire import Json, number
 
 DETAILED = 300
@@ -32,6 +32,7 @@ class Summaries:
     def __init__(self, side: int) -> None:
         self._side = side  # rows and columns that are shown of a bigger tensor
         self.elements = 0
+        self.memo: dict[Any, Any] = {}  # what diagnoses of one payload have in common
         self._made: dict[int, tuple[torch.Tensor, Json]] = {}
 
     def of(self, gradient: Gradient) -> Json | None:
@@ -73,10 +74,10 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "saved_note": "",
         "inputs": [],
         "consumers": [],
-        "why": "",
+        "why": None,
         "problem": "",
     }
-    for part in (_outputs, _captures, _hooks, _function, _saved, _neighbours):
+    for part in (_outputs, _why, _captures, _hooks, _function, _saved, _neighbours):
         try:
             part(inspection, key, found, summaries)
         except Exception as error:
@@ -127,7 +128,18 @@ def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries
                 "grad_note": _told.accumulated(inspection, key) if op.kind == "leaf" else "",
             }
         )
-        found["why"] = found["why"] or why(inspection, key, output)
+
+
+def _why(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
+    told = (in_panel(inspection, key, output["output"], summaries.memo) for output in found["outputs"])
+    one = next(filter(None, told), None)
+    if one is not None:
+        found["why"] = {
+            "kind": one.kind,
+            "cause": one.cause,
+            "remedy": one.remedy,
+            "evidence": list(one.evidence),
+        }
 
 
 def _no_gradient(inspection: Inspection) -> str:

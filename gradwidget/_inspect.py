@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import weakref
 from collections.abc import Callable, Iterable
@@ -32,6 +33,12 @@ COPY = 1 << 18
 """Elements up to which a tensor's value is copied."""
 COPIES = 1 << 22
 """Elements that one widget copies in all."""
+
+_births = itertools.count()
+
+
+alive: weakref.WeakValueDictionary[int, Inspection] = weakref.WeakValueDictionary()
+"""What watches, oldest first."""
 
 
 class Inspection:
@@ -198,6 +205,14 @@ class Inspection:
         return {_loosely(name): place for name, place in reversed(self.places.items())}
 
     def _unknown(self, name: str) -> UnknownNodeError:
+        owner, _, attribute = name.rpartition(".")
+        originals = [n for n in self.places if n.startswith(f"{owner}.parametrizations.{attribute}.original")]
+        originals += [n for n in self.places if n in {f"{name}_g", f"{name}_v", f"{name}_orig"}]
+        if originals:
+            return UnknownNodeError(
+                f"{name!r} is computed from other parameters at each access (a parametrization): it is no leaf here.",
+                f"Its gradient lives on {' and '.join(map(repr, originals))}.",
+            )
         if name in self.constants:
             return UnknownNodeError(
                 f"The tensor {name!r} has no node here: it needs no gradient, or the output does not depend on it.",
@@ -247,14 +262,34 @@ class Inspection:
             reference, names = self._named.get(id(base), (None, []))
             if reference is not None and reference() is base:
                 return f"view of {names[0]}"
-        return ""
+        with torch._C.DisableTorchFunction():
+            if tensor.requires_grad:
+                return ""
+            source = self._memory.get(_memory_of(tensor), "")
+        return f"detached {source}" if source else ""
+
+    @functools.cached_property
+    @unobserved()
+    def _memory(self) -> dict[int, str]:
+        """Names of tensors with a gradient, also of those outside of this graph, by the memory that they lie in."""
+        found: dict[int, str] = {}
+        for reference, names in self._named.values():
+            tensor = reference()
+            if tensor is not None and tensor.requires_grad:
+                found.setdefault(_memory_of(tensor), names[0])
+        found.pop(0, None)
+        return found
 
     def _cuts(self) -> None:
         """Name the constants that enter, where a saved variable tells which tensor one is."""
         for key, saved in self._saved.items():
             cut = self.edges.cuts[key]
             scalars = [s.value for s in saved.values() if s.name in _ARGUMENTS and _is_number(s)]
-            constants = [s.same_as for s in saved.values() if s.same_as in self.constants and s.name in _ARGUMENTS]
+            constants = [
+                s.same_as
+                for s in saved.values()
+                if s.name in _ARGUMENTS and (s.same_as in self.constants or s.same_as.startswith("detached "))
+            ]
             constants += [format_number(value.item()) for value in scalars]
             if len(cut) == 1 and len(constants) == 1:
                 self._cut_labels[key, cut[0]] = constants[0]
@@ -287,6 +322,38 @@ class Inspection:
         """The user's own tensor, if it is still alive."""
         reference = self._tensors.get(place)
         return None if reference is None else reference()
+
+    def detached(self) -> list[tuple[int, str]]:
+        """(node, name): where what was detached from a named tensor enters, as seen before the first pass."""
+        pairs = [(key, one.same_as) for key, saved in self._saved.items() for one in saved.values()]
+        return [(key, what.removeprefix("detached ")) for key, what in pairs if what.startswith("detached ")]
+
+    def called(self, name: str) -> torch.Tensor | None:
+        """The tensor that had a name in scope, if it is still alive."""
+        return next((reference() for reference, names in self._named.values() if name in names), None)
+
+    def known_as(self, tensor: torch.Tensor) -> str:
+        """First name of any tensor that was in scope, be it of the graph or not; "" if it has none."""
+        reference, names = self._named.get(id(tensor), (None, []))
+        return names[0] if reference is not None and reference() is tensor else ""
+
+    @unobserved()
+    def find_tensor(self, tensor: torch.Tensor) -> Place | None:
+        """Where a tensor stands in this graph, None if it is not of it."""
+        known = next((place for place, reference in self._tensors.items() if reference() is tensor), None)
+        try:
+            node = tensor.grad_fn
+        except RuntimeError:  # a stale view
+            return None
+        if node is None:
+            return known
+        nodes = self.nodes()
+        if nodes is None:
+            return known
+        if known is not None and nodes[known[0]] is node:
+            return known
+        found = next((key for key, one in enumerate(nodes) if one is node), None)
+        return None if found is None else (found, tensor.output_nr)
 
     def _search(self, place: Place, nodes: list[Node]) -> torch.Tensor | None:
         """A tensor among what its own node and its consumers have saved."""
@@ -415,6 +482,7 @@ class Inspection:
     # --- passes --------------------------------------------------------------------------------------------------
 
     def _watch(self, nodes: list[Node], before: Recorder | None = None) -> None:
+        alive[next(_births)] = self
         self._recorder = Recorder(
             nodes,
             self.columns,
@@ -523,6 +591,14 @@ def _is_number(saved: Saved) -> bool:
     """Whether a saved variable is a Python number that was an argument (torch wraps it into a tensor)."""
     value = saved.value
     return isinstance(value, torch.Tensor) and value.dim() == 0 and value.device.type == "cpu" and not saved.same_as
+
+
+def _memory_of(tensor: torch.Tensor) -> int:
+    """Where a tensor's storage lies; 0 where it has none."""
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except Exception:
+        return 0
 
 
 def _loosely(name: str) -> str:

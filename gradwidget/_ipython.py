@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwidget import _deep
+from gradwidget._errors import GradWidgetError
 
 _waiting: weakref.WeakSet[Any] = weakref.WeakSet()
 _registered: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -31,6 +32,12 @@ def place_of(filename: str, line: int) -> str:
     return f"{filename.rpartition('/')[2]}:{line}"
 
 
+def cell_files() -> list[str]:
+    """File names under which the source of the notebook's cells is known, oldest first."""
+    known = getattr(getattr(shell(), "compile", None), "_filename_map", None)
+    return list(known) if type(known) is dict else []
+
+
 def after_cell(owner: Any) -> bool:
     """Call `owner.cell_ended()` once the running cell has ended. False where nobody tells when that is."""
     current = shell()
@@ -41,6 +48,26 @@ def after_cell(owner: Any) -> bool:
         current.events.register("post_run_cell", _cell_ended)
     _waiting.add(owner)
     return True
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext gradwidget`: adds the magic `%why`."""
+    register_why(ipython)
+
+
+def register_why(ipython: Any) -> None:
+    """`%why`: explain the error of the last cell; `%why x`, `%why x loss`: explain a gradient."""
+    from gradwidget._magic import why_line  # noqa: PLC0415  # the rooms that it needs import this one
+
+    def why(line: str) -> Any:
+        try:
+            return why_line(line, ipython)
+        except GradWidgetError as error:
+            usage: Any = sys.modules["IPython"].core.error.UsageError  # shown as one line, without a traceback
+            raise usage(f"%why: {error}") from None
+
+    why.__doc__ = why_line.__doc__
+    ipython.register_magic_function(why, "line", "why")
 
 
 def _cell_ended(*_: object) -> None:

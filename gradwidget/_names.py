@@ -42,6 +42,36 @@ def given(names: object) -> list[tuple[str, torch.Tensor]]:
 
 def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
     """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace."""
+    return tensors_among(variables(frame))
+
+
+def tensors_among(items: list[tuple[str, Any]]) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of variables: of themselves, of their modules, of what their containers hold."""
+    return list(_bounded(_in_mapping(items)))
+
+
+def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """(path, module) of variables that are modules, with all modules inside. Reads `__dict__` only."""
+    found: list[tuple[str, Any]] = []
+    seen: set[int] = set()
+    stack = [(name, value) for name, value in items[:LIMIT] if _is_module(value)]
+    for name, value in items[:LIMIT]:
+        if issubclass(type(value), (list, tuple, dict)):
+            stack += [(path, item) for path, item in _entries(name, value) if _is_module(item)][:LIMIT]
+    stack.reverse()
+    while stack and len(found) < LIMIT:
+        path, module = stack.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        found.append((path, module))
+        children = object.__getattribute__(module, "__dict__").get("_modules") or {}
+        stack.extend((f"{path}.{key}", child) for key, child in reversed(children.items()) if child is not None)
+    return found
+
+
+def variables(frame: FrameType | None) -> list[tuple[str, Any]]:
+    """(name, value) of the locals and globals of `frame`, and of the notebook's namespace."""
     if frame is None:
         return []
     items = _local_variables(frame)
@@ -51,7 +81,12 @@ def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
         items += _readable(notebook)
     if notebook is not None:
         items = [item for item in items if item[0] not in _HISTORY]
-    return list(_bounded(_in_mapping(items)))
+    return items
+
+
+def variables_of(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """(name, value) of a namespace, such as the notebook's."""
+    return [item for item in _readable(space) if item[0] not in _HISTORY]
 
 
 def _local_variables(frame: FrameType) -> list[tuple[str, Any]]:

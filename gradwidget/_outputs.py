@@ -145,7 +145,13 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
                 "is a view made under no_grad: it says requires_grad=True, but no gradient ever passes it.",
                 "Make the view outside of no_grad.",
             )
-        return torch.autograd.graph.get_gradient_edge(tensor).node, 0
+        try:
+            return torch.autograd.graph.get_gradient_edge(tensor).node, 0
+        except RuntimeError as error:  # strided nested tensors: torch makes a view of them for it
+            raise NoGraphError(
+                f"is a leaf whose node torch can't make ({str(error).splitlines()[0][:80]}).",
+                "Give what is computed from it.",
+            ) from None
 
 
 def _wrong_type(values: tuple[Any, ...]) -> OutputTypeError:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from gradwidget._diagnosis import Diagnosis
 from gradwidget._inspect import Inspection
 from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
@@ -14,6 +15,39 @@ from gradwidget._summary import summarize
 from gradwidget._told import FunctionInfo, HookCapture, captures, function, grad_of, user_hooks
 from gradwidget._userhooks import UserHook
 from gradwidget._walk import Form, Op
+from gradwidget._why import in_panel
+
+
+class Why(str):
+    """A diagnosis as text, "" where there is nothing to explain. `diagnosis` is None then."""
+
+    __slots__ = ("diagnosis",)
+    diagnosis: Diagnosis | None
+
+    def __new__(cls, diagnosis: Diagnosis | None) -> Why:  # noqa: PYI034  # typing.Self needs Python 3.11
+        made = super().__new__(cls, "" if diagnosis is None else f"{diagnosis.cause} {diagnosis.remedy}".strip())
+        made.diagnosis = diagnosis
+        return made
+
+    @property
+    def kind(self) -> str:
+        """Short name of the situation."""
+        return "" if self.diagnosis is None else self.diagnosis.kind
+
+    @property
+    def cause(self) -> str:
+        """One or two sentences."""
+        return "" if self.diagnosis is None else self.diagnosis.cause
+
+    @property
+    def remedy(self) -> str:
+        """One sentence, with code between backticks."""
+        return "" if self.diagnosis is None else self.diagnosis.remedy
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The facts it rests on."""
+        return () if self.diagnosis is None else self.diagnosis.evidence
 
 
 class NodeView:
@@ -164,9 +198,12 @@ class NodeView:
         return self._inspection.sources.get(self.key, "")
 
     @property
-    def why(self) -> str:
-        """Why torch's `.grad` is what it is; "" where there is nothing to explain."""
-        return why(self._inspection, self.key, self._output or 0)
+    def why(self) -> Why:
+        """Why the gradient is as it is: text with `.kind`, `.cause`, `.remedy`, `.evidence`; "" if nothing is odd."""
+        outputs = [self._output] if self._output is not None else range(max(1, len(self._forms)))
+        memo: dict[Any, Any] = {}
+        told = (in_panel(self._inspection, self.key, output, memo) for output in outputs)
+        return Why(next(filter(None, told), None))
 
     def _each(self, of: Any) -> Any:
         if self._output is not None:
@@ -185,36 +222,3 @@ class NodeView:
                 parts.append(f"gradient {gradient.text}")
         head = " ".join(filter(None, (self.label, self.name)))
         return f"NodeView({self.key}: {head}, {', '.join(parts)})"
-
-
-def why(inspection: Inspection, key: int, output: int) -> str:
-    """One or two sentences on why torch shows no `.grad`, or another one than the captured gradient."""
-    columns = inspection.columns
-    tensor = inspection.tensor((key, output))
-    name = inspection.name_of((key, output)) or "it"
-    reached = inspection.last_pass_with(key) is not None
-    if columns.ops[columns.op[key]].kind == "leaf":
-        if tensor is None or grad_of(tensor) is not None:
-            return ""
-        if not inspection.passes:
-            return f"{name}.grad is None: no backward() has been seen yet."
-        last = inspection.last_pass_with(key)
-        if last is None:
-            return f"{name}.grad is None: no backward pass has reached this leaf."
-        if last.items(key)[:1] == (None,):
-            return f"{name}.grad is None: the last pass brought no gradient here (a Function has returned None)."
-        return (
-            f"{name}.grad is None although a gradient was captured: "
-            "it was cleared since, or autograd.grad() returned it instead."
-        )
-    if tensor is None or grad_of(tensor) is not None:
-        return ""
-    last = inspection.last_pass_with(key)
-    arrived = () if last is None else last.at(key)
-    if reached and (output >= len(arrived) or arrived[output] is None):
-        return f"{name}.grad is None: no gradient arrived at {name} in the last pass."
-    where = "Its gradient is shown here" if reached else "Its gradient will be shown here"
-    return (
-        f"{name}.grad is None in torch: {name} is not a leaf. {where}; "
-        f"call {name}.retain_grad() before backward() to get it from torch."
-    )

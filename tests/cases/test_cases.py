@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from gradwidget import GradWidget, backward_graph
+from gradwidget import GradWidget, backward_graph, why
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +54,7 @@ def test_alias_and_copy_under_no_grad():
     with pytest.raises(KeyError, match="needs no gradient"):
         w["copy"]
     assert copy.grad_fn is None
+    assert [why(t).kind for t in (base.detach(), copy)] == ["detached", "untracked"]
 
 
 def test_a_view_whose_history_raises_does_not_break_the_figure():
@@ -67,6 +68,9 @@ def test_a_view_whose_history_raises_does_not_break_the_figure():
     with pytest.raises(RuntimeError, match="no_grad"):
         stale.grad_fn
     assert "stale" not in leaves(w.graph)
+    found = why(stale)
+    assert found.kind == "stale-view"
+    assert "view of base" in found.cause
     assert GradWidget(base.sum())["base"].value.tolist() == [20.0, 40.0, 60.0]
 
 
@@ -133,6 +137,8 @@ def test_a_made_up_zero_is_not_none():
     loss.backward()
     assert w["b"].gradient.item() == 0.0
     assert w["d"].gradient is None
+    assert (w["b"].why.kind, w["d"].why.kind) == ("unused-output", "function-none")
+    assert (why(b, loss).kind, why(d, loss).kind) == ("unused-output", "function-none")
     assert (unused.item(), unused_too.item()) == (3.0, 3.0)
 
 
@@ -148,6 +154,8 @@ def test_hooks_that_change_the_gradient():
     w = GradWidget(out)
     out.backward()
     assert log == [2.0, 800.0]
+    assert w["x"].why.kind == w["h"].why.kind == "hook"
+    assert "by 100" in why(x).cause
     assert (w["h"].gradient.item(), h.grad.item(), w["x"].gradient.item()) == (200.0, 200.0, 800.0)
 
 
@@ -184,14 +192,19 @@ def test_nan_from_the_branch_not_taken():
     assert w["loss"].value.item() == -1.0
     assert w["root"].gradient.tolist() == [0.0, 1.0]
     assert str(w["x"].gradient[0].item()) == "nan"
+    assert w["x"].why.kind == "nan-sqrt"
+    assert "Where (node 1) left those elements out" in why(x, loss).cause
 
 
 def test_a_loss_wrapped_again_has_no_operations():
     model = nn.Linear(2, 1)
     wrapped = torch.tensor([p.item() for p in model(torch.ones(3, 2))], requires_grad=True)
-    graph = backward_graph(wrapped.sum())
+    loss = wrapped.sum()
+    graph = backward_graph(loss)
     assert ops(graph) == ["AccumulateGrad", "SumBackward0"]
     assert leaves(graph) == {"wrapped"}
+    loss.backward()
+    assert why(model.weight, loss).kind == "rewrapped"
 
 
 def test_a_buffer_enters_as_a_constant():
@@ -208,6 +221,7 @@ def test_a_buffer_enters_as_a_constant():
     layer = Layer()
     graph = backward_graph(layer(torch.ones(2)).sum())
     assert leaves(graph) == {"layer.gain"}
+    assert (why(layer.mean).kind, why(layer.shift).kind) == ("buffer", "attribute")
     assert sum(len(node["cut"]) for _, node in graph.nodes(data=True)) == 2
 
 
@@ -221,6 +235,11 @@ def test_tied_weights_are_one_leaf_with_two_edges():
     assert key == w["model.emb.weight"].key
     assert w.graph.in_degree(key) == 2
     assert torch.equal(w[key].gradient, model["emb"].weight.grad)
+    told = w[key].why
+    assert told.kind == "tied"
+    shares = [text.partition(" handed on ")[0] for text in told.evidence]
+    assert shares[:2] == ["Embedding (node 3)", "T (node 4)"]
+    assert told.evidence[2].startswith("their sum is")
 
 
 def test_a_square_saves_its_input_twice():
@@ -272,12 +291,17 @@ def test_detach_keeps_the_generator_out():
     cut = F.softplus(D(fake.detach())).mean()
     whole = F.softplus(D(fake)).mean()
     assert leaves(backward_graph(cut)) == {"D.weight", "D.bias"}
+    assert why(G.weight, cut).kind == "detached-upstream"
     assert leaves(backward_graph(whole)) == {"D.weight", "D.bias", "G.weight", "G.bias"}
 
 
 def test_a_parametrized_weight_is_shown_by_its_originals():
     layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 1, bias=False))
-    found = leaves(backward_graph(layer(torch.ones(1, 2)).sum()))
+    y = layer(torch.ones(1, 2)).sum()
+    assert why(layer.weight, y).kind == "parametrized"
+    with pytest.raises(KeyError, match="original0"):
+        GradWidget(y)["layer.weight"]
+    found = leaves(backward_graph(y))
     assert found == {"layer.parametrizations.weight.original0", "layer.parametrizations.weight.original1"}
 
 
@@ -289,6 +313,8 @@ def test_broadcast_gradients_are_summed():
     out.backward()
     assert w["a"].gradient.item() == 20.0
     assert w["row"].gradient.tolist() == [4.0] * 5
+    assert w["row"].why.evidence == ("(4,5) summed to (5,) at Add (node 1)",)
+    assert w["a"].why.kind == "broadcast"
 
 
 def test_numbers_that_json_cannot_say():
@@ -343,8 +369,10 @@ def test_two_losses_on_one_trunk():
     w = GradWidget(one, two, constant)
     assert len(w) == 7
     one.backward()
-    with pytest.raises(RuntimeError, match="second time"):
+    with pytest.raises(RuntimeError, match="second time") as caught:
         two.backward()
+    assert "b.grad" in str(why(caught.value))
+    assert (w["b"].why.kind, w["t"].why.kind) == ("failed-pass", "several-uses")
     assert [p.state for p in w.passes] == ["complete", "failed"]
     assert w.passes[0].gradient("t").item() == 12.0
     assert b.grad is not None  # written before it failed
@@ -360,6 +388,8 @@ def test_anomaly_mode_tells_the_line():
     assert "THE LINE" in Path(__file__).read_text("utf-8").splitlines()[line - 1]
     loss.backward()
     assert str(w["p"].gradient[0].item()) == "nan"
+    assert w["p"].why.kind == "nan-pow"
+    assert f":{line}" in w["p"].why.cause
 
 
 def test_a_long_recurrence_has_one_leaf_with_many_edges():

@@ -127,8 +127,16 @@ export interface Detail {
   saved_note: string; // "This operation saves nothing for backward", "" otherwise
   inputs: [number, string][]; // per slot: producer's key (-1 where cut) and a label ("a", "Mul", "constant")
   consumers: [number, string][]; // producer's output goes to: key and label, "" capped at 50
-  why: string; // "d.grad is None in torch: d is not a leaf. ..."; "" nothing to say
+  why: Why | null; // why the gradient is as it is; null nothing to explain
   problem: string; // why this node can't be read in full, "" otherwise
+}
+
+/** A diagnosis: `code` stands between backticks. */
+export interface Why {
+  kind: string; // "not-leaf", "nan-sqrt"
+  cause: string; // one or two sentences
+  remedy: string; // one sentence, "" where there is nothing to mend
+  evidence: string[]; // facts it rests on
 }
 
 export interface DetailOutput {

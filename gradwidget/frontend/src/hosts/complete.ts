@@ -2,7 +2,7 @@
  * What comes over the wire, made fit to be shown. An older kernel, or a notebook saved by one, leaves out what
  * the wire has gained since: filled in as empty.
  */
-import type { Detail, GraphPayload, LivePayload, Pass, Saved } from "../wire";
+import type { Detail, GraphPayload, LivePayload, Pass, Saved, Why } from "../wire";
 import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
@@ -48,5 +48,12 @@ export const completeDetail = (detail: Detail): Detail => ({
   ...DETAIL,
   ...legible(detail),
   names: detail.names.map(legibleName),
+  why: whyOf(legible(detail.why)),
   saved: detail.saved.map((saved) => ({ ...SAVED, ...legible(saved) })),
 });
+
+/** It was a sentence once. */
+function whyOf(why: Why | string | null): Why | null {
+  if (typeof why === "string") return why ? { kind: "", cause: why, remedy: "", evidence: [] } : null;
+  return why ?? null;
+}

@@ -279,7 +279,7 @@ function detailOf(key, node, graph, passes) {
     saved_note: leaf ? "" : "This operation saves nothing for backward",
     inputs: inputs.map(([, other, text]) => [other, text]),
     consumers: edges.filter((edge) => edge.target === key).map((edge) => [edge.source, label(edge.source)]),
-    why: "",
+    why: null,
     problem: "",
     ...node.detail,
   };

@@ -34,7 +34,12 @@ export function abc(options) {
         }),
       ],
       saved_note: "",
-      why: "d.grad is None in torch: d is not a leaf. Read it here, or call d.retain_grad() before backward.",
+      why: {
+        kind: "not-leaf",
+        cause: "d.grad is None in torch: d is not a leaf.",
+        remedy: "Read it here, or call `d.retain_grad()` before backward().",
+        evidence: ["d.grad_fn is <MulBackward0>", "d.is_leaf is False"],
+      },
     },
   });
   const c = g.leaf("c", { value: "1.3", gradient: "1.32" });
@@ -128,7 +133,10 @@ export function hostile(options) {
       value: "12345.6789",
       gradient: "1",
       inputs: [x, leaf],
-      detail: { source: `cell 1, line 1  ${name} = y`, why: name },
+      detail: {
+        source: `cell 1, line 1  ${name} = y`,
+        why: { kind: "", cause: name, remedy: name, evidence: [name] },
+      },
     });
   }
   return g.finish(options);

@@ -38,6 +38,16 @@ it("tells the kernel a key where the name on the page is not the true one", () =
 it("covers the panel", () => {
   const detail = page("abc").details["1"];
   if (!detail) throw new Error("no sample");
-  const shown = completeDetail({ ...detail, names: [TURNED], why: `${TURNED}\nnext` });
-  expect([shown.names[0], shown.why]).toEqual(["a\\u202ebc\\u0007", "a\\u202ebc\\u0007\nnext"]);
+  const why = { kind: "", cause: `${TURNED}\nnext`, remedy: "", evidence: [TURNED] };
+  const shown = completeDetail({ ...detail, names: [TURNED], why });
+  expect([shown.names[0], shown.why?.cause]).toEqual(["a\\u202ebc\\u0007", "a\\u202ebc\\u0007\nnext"]);
+  expect(shown.why?.evidence).toEqual(["a\\u202ebc\\u0007"]);
+});
+
+it("still shows the sentence that an older kernel sent", () => {
+  const detail = page("abc").details["1"];
+  if (!detail) throw new Error("no sample");
+  const old = (why: string) => completeDetail({ ...detail, why } as never).why;
+  expect(old("d is not a leaf.")?.cause).toBe("d is not a leaf.");
+  expect(old("")).toBeNull();
 });

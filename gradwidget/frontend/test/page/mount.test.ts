@@ -56,6 +56,19 @@ describe("the panel", () => {
     expect(panel()).toMatch(/d is not a leaf/);
   });
 
+  it("says why, what to do, and on what facts; code stands out", async () => {
+    const { find, text } = await shown("abc");
+    click(find('[data-gw-name="d"]')[0]);
+    await vi.waitFor(() => expect(find("[data-gw-why]")).toHaveLength(1));
+    expect(find("[data-gw-why]")[0]?.dataset.gwWhy).toBe("not-leaf");
+    expect(text(".gw-why-cause")).toBe("d.grad is None in torch: d is not a leaf.");
+    expect(text(".gw-why-remedy code")).toBe("d.retain_grad()");
+    expect(find(".gw-why-evidence li").map((fact) => fact.textContent)).toEqual([
+      "d.grad_fn is <MulBackward0>",
+      "d.is_leaf is False",
+    ]);
+  });
+
   it("follows a selection made in Python, and the links", async () => {
     const { host, find, panel } = await shown("abc");
     host.select("a");

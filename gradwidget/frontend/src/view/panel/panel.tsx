@@ -15,6 +15,7 @@ import { type Coming, comingOf, Outputs } from "./outputs";
 import { Section } from "./parts";
 import { SavedVariables } from "./saved";
 import type { Unpack } from "./unpack";
+import { WhyBox } from "./why";
 
 interface Props {
   graph: GraphPayload;
@@ -90,11 +91,7 @@ function Body({ detail, index, pass, coming, links, onUnpack, onSelect }: BodyPr
   return (
     <>
       <Outputs detail={detail} pass={pass} coming={coming} />
-      {detail.why && (
-        <p class="gw-why" data-gw-why="">
-          {detail.why}
-        </p>
-      )}
+      <WhyBox why={detail.why} />
       <History history={detail.history} start={detail.history_start} />
       <Hooks detail={detail} />
       <FunctionFacts facts={detail.function} />

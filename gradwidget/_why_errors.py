@@ -1,0 +1,619 @@
+"""What an error of autograd means: a list of patterns, each with cause and remedy, and who is meant."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+
+from gradwidget import _inspect, _saved, _told
+from gradwidget._diagnosis import Diagnosis
+from gradwidget._errors import GradWidgetError
+from gradwidget._inspect import Inspection
+from gradwidget._ipython import cell_files, place_of
+from gradwidget._passes import version_of
+from gradwidget._summary import form_of, unobserved
+from gradwidget._why_scope import Scope, tracked
+
+About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
+
+_INPLACE = re.compile(
+    r"\[torch\.(?:cuda\.)?(?P<type>\w*)Tensor \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<op>[\w:]+),)?"
+    r" is at version (?P<now>\d+); expected version (?P<saved>\d+)"
+)
+_TARGET = re.compile(
+    r"([A-Za-z_][\w.\[\]'\"]*?)\.backward\s*\(|autograd\.(?:backward|grad)\s*\(\s*\[?([A-Za-z_][\w.]*)"
+)
+_HEAD = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+\.backward\s*\(")
+_GRAD = re.compile(r"grad\(\s*([A-Za-z_][\w.]*)\s*,\s*[\[(]?([\w., ]*)")
+_EDITED = re.compile(
+    r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
+)
+_WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
+_LIBRARIES = ("/torch/", "/gradwidget/_", "/IPython/", "/ipykernel/", "/_pytest/", "/pluggy/", "/importlib/")
+_NODES = 20_000
+
+
+class Scene:
+    """Where an error was raised: the user's innermost frame, its names, and the line."""
+
+    def __init__(self, error: BaseException, scope: Scope) -> None:
+        self.text = str(error)
+        self._frame, self._line = _user_frame(error)
+        self.scope = Scope.of_frame(self._frame) if self._frame is not None else scope
+        if self._frame is not None:
+            self.scope.tensors += scope.tensors
+            self.scope.modules += scope.modules
+        self.match: re.Match[str] | None = None
+
+    @cached_property
+    def place(self) -> str:
+        """Where it was raised: "cell 3, line 2"; "" unknown."""
+        return "" if self._frame is None else place_of(self._frame.f_code.co_filename, self._line)
+
+    @cached_property
+    def code(self) -> str:
+        """The source line."""
+        if self._frame is None:
+            return ""
+        return linecache.getline(self._frame.f_code.co_filename, self._line).strip()
+
+    def group(self, name: str) -> str:
+        return (self.match.groupdict().get(name) or "") if self.match is not None else ""
+
+    @cached_property
+    def target(self) -> str:
+        """The name on which backward() was called, "" unknown."""
+        found = _TARGET.search(self.code)
+        return "" if found is None else (found[1] or found[2] or "").removeprefix("(")
+
+    @cached_property
+    def loss(self) -> str:
+        return self.target or "the output"
+
+    def tensor(self, name: str) -> torch.Tensor | None:
+        return next((t for n, t in self.scope.tensors if n == name), None)
+
+    @cached_property
+    def target_tensor(self) -> torch.Tensor | None:
+        return self.tensor(self.target)
+
+    @cached_property
+    def head(self) -> torch.Tensor | None:
+        """The target, or `y` of `y.sum().backward()`."""
+        found = _HEAD.search(self.code)
+        return self.target_tensor if self.target_tensor is not None or found is None else self.tensor(found[1])
+
+    @cached_property
+    def asked_of_grad(self) -> tuple[torch.Tensor, torch.Tensor, str] | None:
+        """Output, input and the input's name, where the line is `grad(loss, w)` with names that are known."""
+        found = _GRAD.search(self.code)
+        if found is None:
+            return None
+        inputs = [name.strip() for name in found[2].split(",")]
+        index = re.search(r"at index (\d+)", self.text)
+        at = int(index[1]) if index else 0
+        name = inputs[at] if at < len(inputs) else ""
+        output, wanted = self.tensor(found[1]), self.tensor(name)
+        return None if output is None or wanted is None else (output, wanted, name)
+
+    @cached_property
+    def edited(self) -> str:
+        """The name that the raising line changes in place, "" unknown."""
+        found = _EDITED.search(self.code)
+        return "" if found is None else found[1] or found[2] or ""
+
+    @cached_property
+    def leaf(self) -> str:
+        return self.edited or "a leaf"
+
+    @cached_property
+    def view(self) -> str:
+        return self.edited or "a view"
+
+    @cached_property
+    def who(self) -> str:
+        found = _WHO.search(self.code)
+        return "the tensor" if found is None else found[1]
+
+    @cached_property
+    def base(self) -> str:
+        """What the edited view is a view of."""
+        tensor = self.tensor(self.edited)
+        with unobserved():
+            base = None if tensor is None else tensor._base
+        return self.scope.name_of(base) or "its base"
+
+    @cached_property
+    def form(self) -> str:
+        return "" if self.target_tensor is None else form_of(self.target_tensor).text
+
+    @cached_property
+    def shape(self) -> str:
+        if self.target_tensor is None:
+            return ""
+        return f" (its shape is {tuple(form_of(self.target_tensor).shape or ())})"
+
+    # --- in-place edits ------------------------------------------------------------------------------------------
+
+    @cached_property
+    @unobserved()
+    def modified(self) -> list[str]:
+        """Names of tensors that are at the version that the error tells, and have its shape."""
+        shape = tuple(int(n) for n in re.findall(r"\d+", self.group("shape")))
+        now = int(self.group("now") or -1)
+        found: dict[str, None] = {}
+        near: dict[str, None] = {}
+        for name, tensor in self.scope.tensors:
+            if version_of(tensor) != now:
+                continue
+            form = form_of(tensor).shape
+            if form == shape:
+                found[name] = None
+            elif form is not None and form[::-1] == shape:  # a weight is saved transposed
+                near[name] = None
+        return list(found or near)
+
+    @cached_property
+    def victim(self) -> str:
+        """The tensor that was changed, in words."""
+        if self.modified:
+            return " or ".join(self.modified[:3])
+        shape = self.group("shape")
+        return f"a tensor of shape ({shape})" if self.match is not None and self.match.groupdict() else "a tensor"
+
+    @cached_property
+    def code_name(self) -> str:
+        return self.modified[0] if self.modified else "x"
+
+    @cached_property
+    def output_of(self) -> str:
+        """Which operation had made it; an in-place layer after that is the usual culprit."""
+        op = re.sub(r"Backward\d*$", "", self.group("op"))
+        if not op:
+            return ""
+        inplace = ": look for `inplace=True` in the layers after it" if not self.modified else ""
+        return f"it was the output of {op}{inplace}"
+
+    @cached_property
+    def saved_by(self) -> str:
+        """The operations that had saved it."""
+        here = self._graph()
+        if here is None:
+            return ""
+        found = []
+        for key, node in enumerate((here.nodes() or [])[:_NODES]):
+            for reading in _saved.read(node):
+                if reading.state == "modified":
+                    source = here.sources.get(key, "")
+                    found.append(f"{here.label_of(key)} saved it as {reading.name}{f' ({source})' if source else ''}")
+        here.let_go()
+        return "; ".join(found[:3])
+
+    @cached_property
+    def edits(self) -> list[str]:
+        """Source lines that look as if they changed it in place."""
+        found = []
+        for name in self.modified[:3]:
+            last = re.escape(name.rpartition(".")[2] if "." in name else name)
+            pattern = re.compile(
+                rf"(?<![\w]){last}(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//)=(?!=)|(?<![\w]){last}(?:\[[^\]]*\])+\s*=(?!=)"
+                rf"|(?<![\w]){last}(?:\[[^\]]*\])*(?:\.data)?\.[a-z]\w*_\("
+            )
+            steps = issubclass(type(self.tensor(name)), torch.nn.Parameter)
+            for place, line in self._lines():
+                if pattern.search(line) or (steps and re.search(r"\.step\(\)", line)):
+                    found.append(f"{place}: `{line.strip()}`")
+        return list(dict.fromkeys(found))[-3:]
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        if self._frame is None:
+            return
+        code = self._frame.f_code
+        files = dict.fromkeys([code.co_filename, *cell_files()])
+        for file in files:
+            first, last = _range(code) if file == code.co_filename else (1, 1 << 30)
+            for number, line in enumerate(linecache.getlines(file), 1):
+                if first <= number <= last and (file, number) != (code.co_filename, self._line):
+                    yield place_of(file, number), line
+
+    # --- the graph -----------------------------------------------------------------------------------------------
+
+    def _graph(self) -> Inspection | None:
+        """The graph of what the names in scope lead to, the output first."""
+        starts: dict[int, torch.Tensor] = {}
+        first = [self.head] if self.head is not None else []
+        for tensor in [*first, *(t for _, t in self.scope.tensors)]:
+            with unobserved():
+                if tracked(tensor) and tensor.grad_fn is not None:
+                    starts.setdefault(id(tensor), tensor)
+        if not starts:
+            return None
+        return Inspection(
+            tuple(list(starts.values())[:300]),
+            names=dict(self.scope.tensors),
+            watch=False,
+            keep="all",
+            look=False,
+        )
+
+    @cached_property
+    def freed(self) -> str:
+        """Which part of the graph was freed, and by what, as far as names tell."""
+        here = self._graph()
+        target = self.head
+        if here is None or target is None:
+            return ""
+        start = here.find_tensor(target)
+        nodes = here.nodes() or []
+        if start is None:
+            return ""
+        below = _below(here, start[0])
+        states = {k: {r.state for r in _saved.read(nodes[k])} for k in sorted(below)[:_NODES]}
+        gone = {k for k, state in states.items() if "freed" in state}
+        kept = {k for k, state in states.items() if "value" in state}
+        roots = []
+        for place in here.columns.outputs:
+            name = here.name_of(place)
+            if place != start and name and not here.edges.consumers[place[0]] and _below(here, place[0]) & gone:
+                roots.append(name)
+        here.let_go()
+        if not gone:
+            return ""
+        parts = [here.names_of(k)[0] for k in sorted(gone) if here.names_of(k)]
+        named = f" ({', '.join(parts[:3])})" if parts else ""
+        if roots:
+            return (
+                f"The part{named} that {self.loss} shares with {' and '.join(roots[:3])} was freed by that one's pass."
+            )
+        if kept:
+            return (
+                f"Only a part{named} is freed: it belongs to an earlier iteration, as a hidden state that is "
+                f"carried over "
+                "without `detach()`."
+            )
+        return (
+            f"All of it is freed: either backward() ran on {self.loss} before, or it builds on an earlier "
+            f"iteration, as by a "
+            "hidden state that is carried over without `detach()`."
+        )
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """What the failed pass has written, where a widget has watched it."""
+        for one in list(_inspect.alive.values())[::-1]:
+            last = one.passes[-1] if one.passes else None
+            target = self.target_tensor
+            if last is None or last.state != "failed" or (target is not None and one.find_tensor(target) is None):
+                continue
+            leaves = [k for k in last.order if one.kind_of(k) == "leaf" and last.reached(k)]
+            names = [f"{one.label_of(k)}.grad" for k in leaves if _told.grad_of(one.tensor((k, 0))) is not None]
+            if names:
+                return (f"before it failed it had written {', '.join(names[:5])}",)
+            return ("it failed before any .grad was written",)
+        return ("leaves that were reached before it failed have their .grad written already",)
+
+    @cached_property
+    def frozen(self) -> str:
+        """Whether every parameter in scope is frozen, as a sentence."""
+        all_of = [t for _, t in self.scope.tensors if issubclass(type(t), torch.nn.Parameter)]
+        if all_of and not any(t.requires_grad for t in all_of):
+            return f" All {len(all_of)} parameters in scope are frozen (requires_grad=False)."
+        return ""
+
+
+class ErrorLeaf(NamedTuple):
+    """One kind of error: a pattern of torch's message, and its words, in which `{s.loss}` stands for a fact."""
+
+    kind: str
+    pattern: str
+    cause: str
+    remedy: str
+    evidence: tuple[str, ...] = ()
+    more: Callable[[Scene], tuple[str, ...]] | None = None
+
+
+ERRORS: tuple[ErrorLeaf, ...] = (
+    ErrorLeaf(
+        "inplace-modified",
+        r"modified by an inplace operation",
+        "{s.victim} was changed in place after an operation had saved it for backward: its value is at version "
+        "{now}, and "
+        "version {saved} was saved.",
+        "Use the out-of-place form (`{s.code_name} = {s.code_name} + 1` instead of `+=`), or save a copy: "
+        "`{s.code_name}.clone()` before the change.",
+        ("version {now}, saved at {saved}", "{s.output_of}", "{s.saved_by}"),
+        lambda s: (*(f"changed in {edit}" for edit in s.edits), *s.written),
+    ),
+    ErrorLeaf(
+        "no-grad-view-modified",
+        r"view was created in no_grad mode",
+        "{s.view} is a view made under `no_grad`, and it or its base ({s.base}) was changed in place with "
+        "gradients on: "
+        "autograd does not know which of the two you mean.",
+        "Make the view outside of `no_grad`, or do the change inside of it: `with torch.no_grad(): ...`.",
+    ),
+    ErrorLeaf(
+        "inference-view",
+        r"view was created in inference mode",
+        "{s.view} is a view made under `inference_mode`, and it or its base was changed in place with gradients on.",
+        "Make the view outside of `inference_mode`.",
+    ),
+    ErrorLeaf(
+        "function-view-modified",
+        r"(?P<which>Output \d+ of \w+) is a view and .*created inside a custom Function",
+        "{which} is a view that a custom Function has returned (or an input returned as it is), and {s.view} is "
+        "changed in "
+        "place: that would bypass the Function's `backward`.",
+        "Clone it first: `{s.view} = {s.view}.clone()`, or return a copy from `forward`.",
+    ),
+    ErrorLeaf(
+        "multi-view-modified",
+        r"(?P<which>Output \d+ of \w+) is a view and (?:is being|its base)",
+        "{which} is one of several views of one tensor (`unbind`, `split`, `chunk`, or iterating over a tensor), and "
+        "{s.view} is changed in place: autograd does not allow that.",
+        "Use the out-of-place form, or index instead: `t[0]` is a view that may be changed.",
+    ),
+    ErrorLeaf(
+        "leaf-view-inplace",
+        r"a view of a leaf Variable that requires grad is being used in an in-place operation",
+        "{s.view} is a view of a leaf that requires a gradient, and it is changed in place: the leaf's first "
+        "value would be "
+        "lost.",
+        "Do it inside `with torch.no_grad():` if it is an update or an initialization, else on a copy: `x = "
+        "x.clone()`.",
+    ),
+    ErrorLeaf(
+        "leaf-inplace",
+        r"a leaf Variable that requires grad (?:is being used in an in-place operation|has been moved)",
+        "{s.leaf} is a leaf that requires a gradient, and it is changed in place: backward would not know its "
+        "first value.",
+        "Do updates inside `with torch.no_grad(): {s.leaf} -= lr * {s.leaf}.grad`, else use the out-of-place form.",
+    ),
+    ErrorLeaf(
+        "second-backward",
+        r"backward through the graph a second time|after they have already been freed|have already been freed",
+        "The graph behind {s.loss} was freed by an earlier pass: `backward()` frees what it has used. {s.freed}",
+        "Add the losses and call `backward()` once: `(loss1 + loss2).backward()`; or `retain_graph=True` in the first "
+        "call; in a loop, `h = h.detach()` between iterations.",
+        ("what was saved for backward has been freed",),
+        lambda s: s.written,
+    ),
+    ErrorLeaf(
+        "no-graph",
+        r"does not require grad and does not have a grad_fn",
+        "{s.loss} has no graph.{s.frozen}",
+        "Compute {s.loss} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, "
+        "`detach()`, numpy "
+        "or `argmax` on the way.",
+        ("{s.loss}.grad_fn is None",),
+    ),
+    ErrorLeaf(
+        "not-scalar",
+        r"grad can be implicitly created only for (?:scalar|real scalar) outputs",
+        "`backward()` without an argument wants one real number, and {s.loss} has more elements{s.shape}.",
+        "Reduce it first: `{s.loss}.sum().backward()` or `.mean()`; or say how its elements count: "
+        "`{s.loss}.backward(torch.ones_like({s.loss}))`.",
+        ("{s.form}",),
+    ),
+    ErrorLeaf(
+        "seed-shape",
+        r"Mismatch in shape: grad_output",
+        "The gradient given to `backward()` has another shape than {s.loss}{s.shape}.",
+        "Give one of the same shape: `torch.ones_like({s.loss})`.",
+    ),
+    ErrorLeaf(
+        "unused-input",
+        r"appears? to not have been used in the graph",
+        "`autograd.grad()` was asked for a tensor on which the output does not depend: it was not used, or the "
+        "graph is cut "
+        "on the way.",
+        "Ask `gw.why(x, loss)` where the graph is cut; or pass `allow_unused=True`, which returns None for it.",
+    ),
+    ErrorLeaf(
+        "untracked-input",
+        r"differentiated Tensors does not require grad",
+        "`autograd.grad()` was asked for a tensor with requires_grad=False.",
+        "Set `x.requires_grad_()` before the forward pass; `gw.why(x)` tells what made it.",
+    ),
+    ErrorLeaf(
+        "inference-saved",
+        r"Inference tensors cannot be saved for backward",
+        "A tensor made under `inference_mode` takes part in a computation that needs gradients.",
+        "Make it outside of `inference_mode` (use `no_grad` there), or use a copy: `x = x.clone()`.",
+    ),
+    ErrorLeaf(
+        "inference-edit",
+        r"(?:Inplace update to|requires_grad=True on) inference tensor|inference tensor outside InferenceMode",
+        "{s.leaf} was made under `inference_mode`, and is changed or marked outside of it.",
+        "Use a copy: `x = x.clone()`, or `no_grad` instead of `inference_mode`.",
+    ),
+    ErrorLeaf(
+        "anomaly-nan",
+        r"Function '(?P<op>\w+)' returned nan values in its (?P<slot>\d+)th output",
+        "{op} is the first node of this pass whose gradient is NaN: what it received was finite.",
+        "Guard its input: the derivative of sqrt, norm, log or a division at 0 is infinite, and 0 * inf is NaN. "
+        "`gw.why(x, loss)` names the classic cause.",
+        ("anomaly mode stopped at {op}, input {slot}",),
+    ),
+    ErrorLeaf(
+        "gradient-shape",
+        r"Function (?P<op>\w+) returned an invalid gradient at index (?P<slot>\d+) - (?P<rest>.*)",
+        "{op} has returned a gradient that does not fit its input {slot}: {rest}.",
+        "A custom Function must return gradients of the shape, dtype and device of its inputs; check its `backward`.",
+    ),
+    ErrorLeaf(
+        "gradient-count",
+        r"function (?P<op>\w+) returned an incorrect number of gradients \((?P<rest>[^)]*)\)",
+        "The `backward` of {op} has returned another number of gradients than `forward` has inputs ({rest}).",
+        "Return one value for each argument of `forward`, None where no gradient is needed.",
+    ),
+    ErrorLeaf(
+        "grad-assigned",
+        r"assign(?:ed)? a? ?grad",
+        "A gradient of another shape, dtype or device was assigned to `.grad`.",
+        "Give one that fits: `x.grad = g.to(x.dtype).reshape(x.shape)`.",
+    ),
+    ErrorLeaf(
+        "device-mismatch",
+        r"Expected all tensors to be on the same device|expected device|is on (?:cpu|cuda)",
+        "Tensors on different devices met: a part of the module or the data was not moved.",
+        "Move all of it: `model.to(device)` and `x.to(device)`; plain tensor attributes do not move, "
+        "`register_buffer` them.",
+    ),
+    ErrorLeaf(
+        "dtype-mismatch",
+        r"Found dtype|expected scalar type|to have the same dtype|must have the same dtype|expected dtype",
+        "Tensors of different dtypes met, in the forward pass or between a gradient and its tensor.",
+        "Cast one of them before: `x.to(y.dtype)`; a float64 array from numpy is the usual source.",
+    ),
+    ErrorLeaf(
+        "numpy-of-tracked",
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        "{s.who} requires a gradient, and numpy would take its values out of the graph.",
+        "Use `{s.who}.detach().numpy()` to look at it; to let the gradient pass, stay with torch functions.",
+    ),
+    ErrorLeaf(
+        "integer-grad",
+        r"only Tensors of floating point",
+        "{s.who} holds whole numbers or bools: only floating point and complex tensors have gradients.",
+        "Make it floating point: `torch.tensor([1.0, 2.0], requires_grad=True)`, or `.float()`.",
+    ),
+    ErrorLeaf(
+        "flag-of-nonleaf",
+        r"only change requires_grad flags of leaf variables",
+        "{s.who} was computed, so its requires_grad can't be turned off.",
+        "Use `{s.who}.detach()`, which is a leaf without history.",
+    ),
+    ErrorLeaf(
+        "deepcopy",
+        r"support the deepcopy protocol",
+        "A tensor with a history was copied by `deepcopy`: only leaves can be. A module then holds a computed "
+        "tensor as an "
+        "attribute.",
+        "Store `x.detach()` on the module, or use `x.clone()`.",
+    ),
+    ErrorLeaf(
+        "hook-refused",
+        r"retain_grad on Tensor that has requires_grad=False|register a hook on a tensor that doesn't require",
+        "{s.who} needs no gradient, so none will come that could be kept or seen by a hook.",
+        "Set requires_grad before the forward pass; `gw.why({s.who})` tells what made it.",
+    ),
+    ErrorLeaf(
+        "no-derivative",
+        r"derivative for '?(?P<op>[\w:]+)'? is not implemented|(?P<op2>aten::\w+).*not implemented",
+        "The operation {op} has no derivative in torch.",
+        "Use another operation, or write a `torch.autograd.Function` with a `backward`.",
+    ),
+    ErrorLeaf(
+        "one-memory",
+        r"more than one element of the written-to tensor refers to a single memory location",
+        "{s.view} was expanded: several of its elements are one place in memory, so it can't be changed in place.",
+        "Make a copy first: `x = x.clone()`.",
+    ),
+    ErrorLeaf(
+        "ddp-unused",
+        r"Expected to have finished reduction in the prior iteration",
+        "Some parameters of the distributed module got no gradient in the last pass: an unused branch.",
+        "Use them in the loss, or pass `find_unused_parameters=True`.",
+    ),
+)
+"""Asked from the first to the last; the first whose pattern is in the message."""
+
+
+def explain(error: BaseException, scope: Scope, about: About) -> Diagnosis:
+    """The diagnosis of an error, or of the one that caused it."""
+    for one in _chain(error):
+        if isinstance(one, GradWidgetError):
+            return Diagnosis("gradwidget-error", one.cause, one.remedy, (type(one).__name__,))
+        text = str(one)
+        for leaf in ERRORS:
+            match = re.search(leaf.pattern, text)
+            if match is not None:
+                scene = Scene(one, scope)
+                try:
+                    return _told_of(leaf, match, scene, about)
+                finally:
+                    scene._frame = None
+    first = (str(error).splitlines() or [""])[0][:200]
+    return Diagnosis(
+        "unknown-error",
+        f"{type(error).__name__}{f': {first}' if first else ''}: no error of autograd that is known here.",
+        "Read the last line of the traceback that is in your own code.",
+        _where(Scene(error, scope)),
+    )
+
+
+def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) -> Diagnosis:
+    scene.match = _INPLACE.search(scene.text) if leaf.kind == "inplace-modified" else match
+    groups = {k: v or "" for k, v in (scene.match or match).groupdict().items()}
+    groups = {"now": "?", "saved": "?", "op": groups.get("op2", ""), **{k: v for k, v in groups.items() if v}}
+
+    def fill(text: str) -> str:
+        return text.format(s=scene, **groups).strip()
+
+    evidence = [fill(text) for text in leaf.evidence]
+    evidence += leaf.more(scene) if leaf.more is not None else ()
+    cause, remedy = fill(leaf.cause), fill(leaf.remedy)
+    if leaf.kind in ("unused-input", "untracked-input") and (asked := scene.asked_of_grad) is not None:
+        inner = about(asked[1], (asked[0],), scene.scope, asked[2])
+        cause, remedy = f"{cause} {inner.cause}", inner.remedy
+        evidence += inner.evidence
+    if leaf.kind == "no-graph" and scene.target_tensor is not None:
+        inner = about(scene.target_tensor, (), scene.scope, scene.target)
+        cause, remedy = f"{cause} {inner.cause}", inner.remedy if inner.kind != "untracked" else remedy
+        evidence += [fact for fact in inner.evidence if fact not in evidence]
+    return Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence])))
+
+
+def _where(scene: Scene) -> tuple[str, ...]:
+    if not scene.place:
+        return ()
+    return (f"raised in {scene.place}: `{scene.code}`" if scene.code else f"raised in {scene.place}",)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error, what it was raised from, and so on."""
+    seen: set[int] = set()
+    one: BaseException | None = error
+    while one is not None and id(one) not in seen:
+        seen.add(id(one))
+        yield one
+        one = one.__cause__ or one.__context__
+
+
+def _user_frame(error: BaseException) -> tuple[FrameType | None, int]:
+    """The innermost frame of the traceback that is the user's, and the line there."""
+    found: tuple[FrameType | None, int] = (None, 0)
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename.replace("\\", "/")
+        if not any(part in file for part in _LIBRARIES):
+            found = (step.tb_frame, step.tb_lineno)
+        step = step.tb_next
+    return found
+
+
+def _range(code: CodeType) -> tuple[int, int]:
+    """First and last line of a frame's code; of a module's, all of the file."""
+    if code.co_name == "<module>":
+        return 1, 1 << 30
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    return code.co_firstlineno, max(lines, default=code.co_firstlineno)
+
+
+def _below(here: Inspection, key: int) -> set[int]:
+    found = {key}
+    waiting = [key]
+    while waiting:
+        for edge in here.edges.inputs[waiting.pop()]:
+            target = here.columns.target[edge]
+            if target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found

@@ -1,0 +1,742 @@
+"""What is known of one tensor and its gradient: the questions that the tree of `_why_tree` asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from gradwidget import _saved, _told
+from gradwidget._inspect import Inspection, alive
+from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
+from gradwidget._summary import form_of, unobserved
+from gradwidget._walk import Node
+from gradwidget._why_numbers import Numbers
+from gradwidget._why_scope import Cut, Owner, Scope, cut_between, same_values, shares_memory, tracked
+
+LOOKED_AT = 2_000
+"""Nodes whose saved variables are looked at, at most."""
+_WIDGETS = 16  # the newest, that are asked
+_NAMED = 60  # tensors on each side of a search for a cut
+_COPIES = frozenset({"ToCopyBackward0", "CopyBackwards", "ToBackward0", "CloneBackward0"})
+_ORIGINAL = re.compile(r"(.*)\.parametrizations\.(\w+)\.original\d*$")
+_OLD_NORM = re.compile(r"(.*)\.(\w+)_(?:g|v|orig)$")
+
+
+class Facts:
+    """Everything that the tree asks about one tensor. Nothing is kept beyond one question.
+
+    `tensor` is None for a node whose tensor is gone. `here` is the graph in which it is looked for; `outs` are the
+    outputs asked for in it, None if nobody asked. `seen` is a graph that is watched and has the tensor at `spot`.
+    """
+
+    def __init__(
+        self,
+        tensor: torch.Tensor | None,
+        *,
+        name: str = "",
+        scope: Scope | None = None,
+        here: Inspection | None = None,
+        place: Place | None = None,
+        outs: tuple[Place, ...] | None = None,
+        output: torch.Tensor | None = None,
+        no_graph: str = "",
+        seen: Inspection | None = None,
+        spot: Place | None = None,
+        memo: dict[Any, Any] | None = None,
+    ) -> None:
+        self.tensor = tensor
+        self.scope = scope or Scope()
+        self.here = here
+        self.place = place
+        self.asked = outs is not None or bool(no_graph)
+        self.no_graph = no_graph
+        self.output = output
+        self.seen = seen
+        self.spot = spot
+        self.memo = {} if memo is None else memo
+        self._name = name
+        self._outs = outs
+
+    # --- the tensor itself ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def name(self) -> str:
+        return self._name or self.scope.name_of(self.tensor) or self._name_in_graph() or "the tensor"
+
+    def _name_in_graph(self) -> str:
+        for inspection, place in ((self.seen, self.spot), (self.here, self.place)):
+            if inspection is not None and place is not None and inspection.name_of(place):
+                return inspection.name_of(place)
+        return ""
+
+    @property
+    def subject(self) -> str:
+        """The name at the beginning of a sentence."""
+        return self.name[0].upper() + self.name[1:] if self.name == "the tensor" else self.name
+
+    @cached_property
+    def form(self) -> str:
+        return "" if self.tensor is None else form_of(self.tensor).text
+
+    @cached_property
+    def dtype(self) -> str:
+        return "" if self.tensor is None else str(self.tensor.dtype).removeprefix("torch.")
+
+    def _read(self, of: Callable[[torch.Tensor], Any], default: Any) -> Any:
+        if self.tensor is None:
+            return default
+        with unobserved():
+            try:
+                return of(self.tensor)
+            except Exception:
+                return default
+
+    @cached_property
+    def discrete(self) -> bool:
+        return bool(self._read(lambda t: not (t.is_floating_point() or t.is_complex()), False))
+
+    @cached_property
+    def inference(self) -> bool:
+        return bool(self._read(lambda t: t.is_inference(), False))
+
+    @cached_property
+    def requires_grad(self) -> bool:
+        return bool(self._read(lambda t: t.requires_grad, self.place is not None))
+
+    @cached_property
+    def stale(self) -> str:
+        """What torch says when the history of a stale view is read; "" where that can be read."""
+        if self.tensor is None:
+            return ""
+        with torch._C.DisableTorchFunction():
+            try:
+                self.tensor.grad_fn  # noqa: B018  # reading it is the question
+            except RuntimeError as error:
+                return str(error).splitlines()[0][:160]
+        return ""
+
+    @cached_property
+    def node(self) -> Node | None:
+        return self._read(lambda t: t.grad_fn, None)
+
+    @cached_property
+    def no_grad_view(self) -> bool:
+        base = self._read(lambda t: t._base, None)
+        return self.requires_grad and self.tensor is not None and self.node is None and base is not None
+
+    @cached_property
+    def base(self) -> str:
+        """Name of the tensor that this one is a view of."""
+        base = self._read(lambda t: t._base, None)
+        return (self.scope.name_of(base) if base is not None else "") or "another tensor"
+
+    @cached_property
+    def is_leaf(self) -> bool:
+        if self.tensor is None:
+            return self.here is not None and self.place is not None and self.here.kind_of(self.place[0]) == "leaf"
+        return self.node is None and not self.stale
+
+    @cached_property
+    def parameter(self) -> bool:
+        return issubclass(type(self.tensor), torch.nn.Parameter)
+
+    @cached_property
+    def retains(self) -> bool:
+        return bool(self._read(lambda t: t.retains_grad, False))
+
+    @cached_property
+    def version(self) -> int:
+        return int(self._read(lambda t: t._version, -1))
+
+    @cached_property
+    def op(self) -> str:
+        """The forward operation that made it: "Mul"."""
+        if self.node is None:
+            return ""
+        return re.sub(r"Backward\d*$", "", self.node.name().rpartition("::")[2])
+
+    @cached_property
+    def made_by(self) -> str:
+        return f"{self.name}.grad_fn is <{self.node.name().rpartition('::')[2]}>" if self.node is not None else ""
+
+    @cached_property
+    def owner(self) -> Owner | None:
+        return self.scope.owner_of(self.tensor)
+
+    @cached_property
+    def module(self) -> str:
+        return self.owner.module if self.owner is not None else self.name.rpartition(".")[0] or "the module"
+
+    @cached_property
+    def key(self) -> str:
+        return self.owner.key if self.owner is not None else self.name.rpartition(".")[2]
+
+    @cached_property
+    def frozen_beside(self) -> str:
+        """How many parameters of the same top module are frozen too, as a fact."""
+        top = self.name.partition(".")[0]
+        near = [t for n, t in self.scope.tensors if n.startswith(f"{top}.") and issubclass(type(t), torch.nn.Parameter)]
+        frozen = sum(not t.requires_grad for t in near)
+        return f"{frozen} of {len(near)} parameters of {top} are frozen" if near else ""
+
+    @cached_property
+    def taken_from(self) -> Cut | None:
+        """For a tensor without history: the tracked one whose memory, or values, it has."""
+        if self.tensor is None:
+            return None
+        sources = [(n, t) for n, t in self.scope.tensors if t is not self.tensor and tracked(t)]
+        found = cut_between(sources[: _NAMED * 10], [(self.name, self.tensor, -1)], equal=not self.parameter)
+        return next(found, None)
+
+    @cached_property
+    def counters(self) -> str:
+        """Version counters of a detached tensor and its source, where they tell detach() from .data."""
+        cut = self.taken_from
+        if cut is None or self.tensor is None:
+            return ""
+        source = next((t for n, t in self.scope.tensors if n == cut.source), None)
+        if source is None:
+            return ""
+        mine, other = self.version, int(source._version)
+        if mine == other:
+            return "version counters are equal: detach() and .data can't be told apart"
+        return f"version counters differ ({mine} and {other}): made with .data"
+
+    # --- the graph around it -------------------------------------------------------------------------------------
+
+    @cached_property
+    def outs(self) -> tuple[Place, ...]:
+        """The outputs: those asked for, else all of the graph but the tensor itself."""
+        if self._outs is not None:
+            return self._outs
+        return () if self.here is None else tuple(place for place in self.here.columns.outputs if place != self.place)
+
+    @cached_property
+    def outputs(self) -> str:
+        """What the outputs are called in a sentence."""
+        if not self.asked:
+            return self._heads()
+        if self.here is None or not self.outs:
+            return self.scope.name_of(self.output) or "the output"
+        names = [self.here.name_of(place) or self.here.label_of(place[0]) for place in self.outs[:3]]
+        return " and ".join(names)
+
+    def _heads(self) -> str:
+        """The outputs that depend on it, where nobody named one."""
+        if self.here is None:
+            return "any output"
+        columns, between = self.here.columns, set(self.between)
+        heads = [p for p in columns.outputs if p[0] in between and not self.here.edges.consumers[p[0]]]
+        names = list(filter(None, (self.here.name_of(place) for place in heads)))
+        return " and ".join(names[:2]) or "any output"
+
+    @cached_property
+    def in_outputs(self) -> set[int]:
+        """Nodes that lie behind the outputs."""
+        if self.here is None:
+            return set()
+        keys = frozenset(place[0] for place in self.outs)
+        known = self.memo.get(("behind", keys))
+        if known is None:
+            known = self.memo["behind", keys] = _closure(self.here, set(keys), forward=False)
+        found: set[int] = known
+        return found
+
+    @cached_property
+    def uses(self) -> list[int]:
+        """Edges that hand gradient to the tensor, of those behind the outputs."""
+        if self.here is None or self.place is None:
+            return []
+        columns = self.here.columns
+        return [
+            e
+            for e in self.here.edges.consumers[self.place[0]]
+            if columns.source[e] in self.in_outputs and columns.output[e] == self.place[1]
+        ]
+
+    @cached_property
+    def reached(self) -> bool:
+        """Whether the outputs depend on the tensor, as far as autograd knows."""
+        return self.place is not None and (bool(self.uses) or self.place in self.outs)
+
+    @cached_property
+    def sibling(self) -> bool:
+        """The outputs use the node that made it, but another output of that node."""
+        return (
+            not self.reached and self.place is not None and self.node is not None and self.place[0] in self.in_outputs
+        )
+
+    @cached_property
+    def between(self) -> list[int]:
+        """Nodes on the paths from the outputs to the tensor, nearest the outputs first."""
+        if self.here is None or self.place is None:
+            return []
+        users = {self.here.columns.source[e] for e in self.uses}
+        return sorted(_closure(self.here, users, forward=True) & self.in_outputs)
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        found = None if self.here is None else self.here.nodes()
+        return found or []
+
+    @cached_property
+    def freed(self) -> bool:
+        """A pass through these outputs has freed what they had saved."""
+        return any("freed" in self._states(key) for key in self._near())
+
+    @cached_property
+    def whole(self) -> bool:
+        """What the outputs have saved is still there."""
+        return any({"value", "modified"} & self._states(key) for key in self._near())
+
+    def _states(self, key: int) -> set[str]:
+        known = self.memo.get(("states", key))
+        if known is None:
+            known = self.memo["states", key] = {reading.state for reading in _saved.read(self.nodes[key])}
+        found: set[str] = known
+        return found
+
+    def _near(self) -> list[int]:
+        return [key for key in (self.between or sorted(self.in_outputs))[:LOOKED_AT] if key < len(self.nodes)]
+
+    @cached_property
+    def heads_freed(self) -> list[str]:
+        """Outputs in scope that depend on the tensor, and whose own part of the graph a pass has freed."""
+        here, place = self.here, self.place
+        if here is None or place is None:
+            return []
+        heads = [p for p in here.columns.outputs if not here.edges.consumers[p[0]]][:_NAMED]
+        behind = {p: _closure(here, {p[0]}, forward=False) for p in heads}
+        found = []
+        for head in heads:
+            others = set().union(*(keys for p, keys in behind.items() if p[0] != head[0]))
+            mine = sorted(behind[head] - others)[:LOOKED_AT]
+            if place[0] in behind[head] and any("freed" in self._states(k) for k in mine if k < len(self.nodes)):
+                found.append(here.name_of(head) or here.label_of(head[0]))
+        return found[::-1]  # the newest come first
+
+    @cached_property
+    def unwatched(self) -> str:
+        return "" if self.last is not None else " (Nobody watched: whether several passes add up in it is not known.)"
+
+    @cached_property
+    def leaves(self) -> list[tuple[str, torch.Tensor]]:
+        """The leaves behind the outputs, by name ("" if none)."""
+        if self.here is None:
+            return []
+        keys = [key for key in sorted(self.in_outputs) if self.here.kind_of(key) == "leaf"]
+        pairs = [(self.here.name_of((key, 0)), self.here.tensor((key, 0))) for key in keys]
+        return [(name, tensor) for name, tensor in pairs if tensor is not None]
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Names of the other leaves that have a gradient."""
+        return [n or "an unnamed leaf" for n, t in self.leaves if t is not self.tensor and _told.grad_of(t) is not None]
+
+    @cached_property
+    def behind(self) -> list[tuple[str, Place]]:
+        """Leaves that the tensor itself was computed from."""
+        if self.here is None or self.place is None:
+            return []
+        keys = _closure(self.here, {self.place[0]}, forward=False)
+        return [(self.here.name_of((k, 0)), (k, 0)) for k in sorted(keys) if self.here.kind_of(k) == "leaf"]
+
+    @cached_property
+    def parametrized(self) -> str:
+        """The parameters that a parametrized weight is computed from, "" if it is none."""
+        names = [name for name, _ in self.behind]
+        if self.is_leaf or self.here is None or self.tensor is None or not names or not all(names):
+            return ""
+        for pattern in (_ORIGINAL, _OLD_NORM):
+            found = [pattern.match(name) for name in names]
+            heads = {m.groups() for m in found if m is not None}
+            if len(heads) == 1 and all(found):
+                shapes = [self.here.columns.forms_of(place[0])[0].shape for _, place in self.behind]
+                if form_of(self.tensor).shape in shapes:
+                    return " and ".join(sorted(names))
+        return ""
+
+    @cached_property
+    def parametrized_name(self) -> str:
+        name = self.behind[0][0]
+        found = _ORIGINAL.match(name) or _OLD_NORM.match(name)
+        return f"{found[1]}.{found[2]}" if found else self.name
+
+    @cached_property
+    def copied_leaf(self) -> str:
+        """The leaf of which a non-leaf is a moved or cast copy; "" if it is none."""
+        if self.node is None or self.here is None or self.place is None:
+            return ""
+        if self.node.name().rpartition("::")[2] not in _COPIES:
+            return ""
+        edges = self.here.edges.inputs[self.place[0]]
+        targets = [self.here.columns.target[e] for e in edges]
+        if len(targets) != 1 or self.here.kind_of(targets[0]) != "leaf":
+            return ""
+        return self.here.name_of((targets[0], 0)) or "a leaf that no name holds"
+
+    @cached_property
+    def lost_leaf(self) -> bool:
+        """A non-leaf whose own leaf no name holds: it was made as `torch.randn(3, requires_grad=True) * 0.1`."""
+        return (
+            self.node is not None
+            and len(self.behind) == 1
+            and not self.behind[0][0]
+            and bool(self.scope.tensors)
+            and not any(n != self.name for n in self._upstream_names())
+        )
+
+    def _upstream_names(self) -> list[str]:
+        if self.here is None or self.place is None:
+            return []
+        keys = _closure(self.here, {self.place[0]}, forward=False) - {self.place[0]}
+        return [name for key in keys for name in self.here.names_of(key)]
+
+    # --- where the trail ends ------------------------------------------------------------------------------------
+
+    @cached_property
+    def leads_to(self) -> list[tuple[str, torch.Tensor]]:
+        """Named tensors that were computed from this one, itself first."""
+        if self.here is None or self.place is None or self.tensor is None:
+            return [] if self.tensor is None else [(self.name, self.tensor)]
+        keys = _closure(self.here, {self.here.columns.source[e] for e in self._all_uses()}, forward=True)
+        found = [(self.name, self.tensor)]
+        for place, names in self.here.names.items():
+            tensor = self.here.tensor(place)
+            if place[0] in keys and tensor is not None:
+                found.append((names[0], tensor))
+        return found
+
+    def _all_uses(self) -> list[int]:
+        if self.here is None or self.place is None:
+            return []
+        return [e for e in self.here.edges.consumers[self.place[0]] if self.here.columns.output[e] == self.place[1]]
+
+    @cached_property
+    def ends(self) -> list[str]:
+        """Of these, the last ones: nothing that has a name was computed from them."""
+        if self.here is None:
+            return []
+        found = []
+        for name, tensor in self.leads_to[1:]:
+            place = self.here.find_tensor(tensor)
+            if place is not None and not self.here.edges.consumers[place[0]]:
+                found.append(name)
+        return found
+
+    @cached_property
+    def entering(self) -> list[tuple[str, torch.Tensor, int]]:
+        """Tensors without history that the outputs' graph has saved, and the nodes they enter."""
+        if self.here is None:
+            return []
+        found = []
+        for key in sorted(self.in_outputs)[:LOOKED_AT]:
+            if key >= len(self.nodes):
+                break
+            for reading in _saved.read(self.nodes[key]):
+                tensor = reading.tensor
+                if tensor is not None and not tracked(tensor) and reading.name != "result":
+                    found.append((self.scope.name_of(tensor), tensor, key))
+        return found
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """Where between the tensor and the outputs the graph was cut."""
+        sources = self.leads_to[:_NAMED]
+        plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t)]
+        if self.output is not None and not tracked(self.output):
+            plain.insert(0, (self.outputs, self.output, -1))
+        own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
+        own += [tensor for _, tensor in sources]
+        leaves = [(n, t, -1) for n, t in self.leaves if not any(t is one for one in own)]
+        for ends, equal in (
+            (self.entering, False),
+            (leaves, False),
+            (plain, False),
+            (self.entering, True),
+            (plain, True),
+        ):
+            found = next(cut_between(sources, ends[:_NAMED], equal=equal), None)
+            if found is not None:
+                return found
+            if ends is self.entering and not equal and (seen := self._seen_cut(sources)) is not None:
+                return seen
+        return None
+
+    def _seen_cut(self, sources: list[tuple[str, torch.Tensor]]) -> Cut | None:
+        """What a widget of the output saw before backward() freed it."""
+        for one in list(alive.values())[: -_WIDGETS - 1 : -1]:
+            if self.output is None or one.find_tensor(self.output) is None:
+                continue
+            for key, name in one.detached():
+                tensor = one.called(name)
+                if any(tensor is source for _, source in sources):
+                    return Cut("detached", "", name, f"detach() or .data, where it enters {one.label_of(key)}", -1)
+        return None
+
+    @cached_property
+    def cut_at(self) -> str:
+        """The cut as a clause: "d, made from h by detach() or .data"."""
+        cut = self.cut
+        assert cut is not None
+        what = cut.name or "a tensor without a name"
+        where = ""
+        if self.here is not None and cut.key >= 0:
+            source = self.here.sources.get(cut.key, "")
+            where = f", which enters {self.here.label_of(cut.key)}{f' ({source})' if source else ''}"
+        return f"{what} was made from {cut.source} by {cut.how}{where}"
+
+    @cached_property
+    def cut_fact(self) -> str:
+        cut = self.cut
+        assert cut is not None
+        what = cut.name or "the saved tensor"
+        told = {
+            "detached": f"{what} shares memory with {cut.source} and has no history",
+            "numpy": f"{what} shares memory with {cut.source} but not its storage: it went through numpy",
+            "copied": f"{what} holds the values of {cut.source} and has no history",
+            "rounded": f"{what} equals {cut.how} of {cut.source}",
+        }
+        return told[cut.kind]
+
+    @cached_property
+    def replaced(self) -> str:
+        """A leaf behind the outputs that no name holds, of the shape of this parameter; "" if there is none."""
+        if self.tensor is None or not self.is_leaf or not self.scope.tensors:
+            return ""
+        shape = form_of(self.tensor).shape
+        if self.parameter and any(not n and form_of(t).shape == shape and _is_parameter(t) for n, t in self.leaves):
+            return "a leaf of the same shape that no name holds any more"
+        owner = self.owner
+        if owner is None and self.parameter:
+            named = [n for n, t in self.leaves if form_of(t).shape == shape and "." in n]
+            if named:
+                return f"{named[0]}, which is another tensor"
+        return ""
+
+    @cached_property
+    def copy_used(self) -> str:
+        """A leaf behind the outputs with the same values: a copy was used instead."""
+        own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
+        for name, tensor in self.leaves:
+            if self.tensor is not None and not any(tensor is one for one in own):
+                cast = self.tensor.dtype != tensor.dtype or self.tensor.device != tensor.device
+                if shares_memory(self.tensor, tensor) or same_values(self.tensor, tensor, surely=cast):
+                    return name or "an unnamed leaf"
+        return ""
+
+    @cached_property
+    def wrapped_again(self) -> str:
+        """The leaves of a loss that begins anew: no parameter among them, or the loss is a leaf itself; else ""."""
+        if self.output is not None and self.no_graph == "" and self._is_new_leaf(self.output):
+            return self.outputs
+        if (
+            not self.leaves
+            or not self.parameter
+            or any(issubclass(type(t), torch.nn.Parameter) for _, t in self.leaves)
+        ):
+            return ""
+        return " and ".join(n or "an unnamed leaf" for n, _ in self.leaves[:3])
+
+    @unobserved()
+    def _is_new_leaf(self, tensor: torch.Tensor) -> bool:
+        try:
+            return tensor.requires_grad and tensor.grad_fn is None and tensor is not self.tensor
+        except RuntimeError:
+            return False
+
+    # --- what the passes tell ------------------------------------------------------------------------------------
+
+    @cached_property
+    def grad(self) -> torch.Tensor | None:
+        return _told.grad_of(self.tensor)
+
+    @cached_property
+    def passes(self) -> list[BackwardPass]:
+        return [] if self.seen is None else self.seen.passes
+
+    @cached_property
+    def watched(self) -> bool:
+        return self.seen is not None and self.spot is not None and (self.seen.watching or bool(self.passes))
+
+    @cached_property
+    def last(self) -> BackwardPass | None:
+        """The newest pass that reached it."""
+        return None if self.seen is None or self.spot is None else self.seen.last_pass_with(self.spot[0])
+
+    @cached_property
+    def captured(self) -> Gradient:
+        if self.last is None or self.spot is None:
+            return None
+        row = self.last.at(self.spot[0])
+        return row[self.spot[1]] if self.spot[1] < len(row) else None
+
+    @cached_property
+    def came_none(self) -> bool:
+        return self.last is not None and self.captured is None
+
+    @cached_property
+    def gradient(self) -> Gradient:
+        """What is to be explained: `.grad`, or what a pass brought to a tensor that has none of its own."""
+        if self.grad is not None:
+            return self.grad
+        return None if self.is_leaf and self.tensor is not None else self.captured
+
+    @cached_property
+    def handed_none_by(self) -> str:
+        """Functions among the consumers: they may have returned None."""
+        if self.here is None:
+            return ""
+        keys = {self.here.columns.source[e] for e in self.uses or self._all_uses()}
+        found = [self.here.label_of(k) for k in sorted(keys) if self.here.kind_of(k) == "function"]
+        return " and ".join(found[:3])
+
+    @cached_property
+    def failed(self) -> BackwardPass | None:
+        """The last pass, if it failed before it came here."""
+        last = self.passes[-1] if self.passes else None
+        return last if last is not None and last.state == "failed" else None
+
+    @cached_property
+    def written(self) -> str:
+        """What a failed pass has written before it failed."""
+        if self.failed is None or self.seen is None:
+            return ""
+        leaves = [self.seen.label_of(k) for k in self.failed.order if self.seen.kind_of(k) == "leaf"]
+        names = ", ".join(f"{n}.grad" for n in leaves[:5])
+        return f"{names} had been written before it failed" if names else "it failed before any .grad was written"
+
+    @cached_property
+    def last_label(self) -> str:
+        return f"pass {self.passes[-1].number} ({self.passes[-1].label})" if self.passes else ""
+
+    # --- facts in words ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def op_text(self) -> str:
+        op = self.op
+        if not op and self.here is not None and self.place is not None:
+            op = self.here.columns.ops[self.here.columns.op[self.place[0]]].label
+        source = ""
+        if self.here is not None and self.place is not None:
+            source = self.here.sources.get(self.place[0], "")
+        return f"{op}, {source}" if source else op
+
+    @cached_property
+    def shown(self) -> str:
+        if self.seen is None:
+            return ""
+        return f" Its gradient {'is shown' if self.last is not None else 'will be shown'} here."
+
+    @cached_property
+    def or_look(self) -> str:
+        return ", or look at it in a `gw.GradWidget`" if self.seen is None else ""
+
+    @cached_property
+    def brief(self) -> str:
+        """The gradient in a few characters."""
+        gradient = self.gradient if self.gradient is not None else self.captured
+        summary = summary_of(gradient)
+        return "none" if summary is None else summary.text
+
+    @cached_property
+    def none_from(self) -> str:
+        return f", from {self.handed_none_by}" if self.handed_none_by else ""
+
+    @cached_property
+    def failed_fact(self) -> str:
+        return f"pass {self.failed.number}: {self.failed.note}" if self.failed is not None else ""
+
+    @cached_property
+    def ran_fact(self) -> str:
+        last = self.passes[-1]
+        return f"{self.last_label} ran {len(last)} node{'s' * (len(last) != 1)}, not this one"
+
+    @cached_property
+    def others_fact(self) -> str:
+        return f"{', '.join(f'{n}.grad' for n in self.others[:3])} {'is' if len(self.others) == 1 else 'are'} there"
+
+    @cached_property
+    def leaves_fact(self) -> str:
+        names = [name or "an unnamed leaf" for name, _ in self.leaves[:5]]
+        return f"the leaves behind {self.outputs} are {', '.join(names)}" if names else ""
+
+    @cached_property
+    def trail_fact(self) -> str:
+        """The last named tensor with a history that was computed from it."""
+        return f"the trail from {self.name} ends at {self.last_ends}" if len(self.leads_to) > 1 else ""
+
+    @cached_property
+    def equal_fact(self) -> str:
+        """A tracked tensor that holds the same numbers: this may be a copy of it."""
+        if self.tensor is None:
+            return ""
+        near = (n for n, t in self.scope.tensors if tracked(t) and same_values(self.tensor, t, surely=True))
+        name = next(near, "")
+        return f"it holds the same numbers as {name}, perhaps as a copy" if name else ""
+
+    @cached_property
+    def constants_fact(self) -> str:
+        """Named tensors that enter the outputs' graph without a history."""
+        names = list(dict.fromkeys(name for name, _, _ in self.entering if name))[:3]
+        return f"{' and '.join(names)} enter{'s' * (len(names) == 1)} it without a history" if names else ""
+
+    @cached_property
+    def aliases(self) -> tuple[str, ...]:
+        """Whether several names are this one tensor."""
+        names = [name for name, tensor in self.scope.tensors if tensor is self.tensor and "[" not in name]
+        return (f"{' and '.join(names[:3])} are one tensor",) if len(names) > 1 else ()
+
+    @cached_property
+    def saved_fact(self) -> str:
+        return "what was saved for backward is still there" if self.whole else ""
+
+    @cached_property
+    def last_ends(self) -> str:
+        return " and ".join(self.ends[:3]) or self.leads_to[-1][0]
+
+    @cached_property
+    def outputs_code(self) -> str:
+        plain = self.outputs if " and " not in self.outputs and self.outputs.replace(".", "").isidentifier() else ""
+        return plain or "loss"
+
+    def also(self, kind: str) -> tuple[str, ...]:
+        """What else is unusual about a gradient that is there."""
+        found = []
+        if kind not in ("accumulated", "zero") and self.numbers.accumulated is not None:
+            found.append(self.numbers.accumulated.evidence[0])
+        if kind in ("hook", "accumulated", "changed-since") and self.is_leaf:
+            for other in (self.numbers.several, self.numbers.broadcast):
+                found.extend(() if other is None else other.evidence[:2])
+        elif kind in ("tied", "several-uses") and self.numbers.broadcast is not None:
+            found.extend(self.numbers.broadcast.evidence)
+        if kind in ("tied", "several-uses", "broadcast") and self.numbers.hook_possible is not None:
+            found.extend(f"{fact}, which may change it" for fact in self.numbers.hook_possible.evidence)
+        return tuple(found)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return Numbers(self)
+
+
+def _is_parameter(tensor: torch.Tensor) -> bool:
+    return issubclass(type(tensor), torch.nn.Parameter)
+
+
+def _closure(inspection: Inspection, start: set[int], *, forward: bool) -> set[int]:
+    """Nodes that are reached from some: towards the outputs (`forward`), or towards the leaves."""
+    columns, edges = inspection.columns, inspection.edges
+    rows, ends = (edges.consumers, columns.source) if forward else (edges.inputs, columns.target)
+    found = set(start)
+    waiting = list(start)
+    while waiting:
+        for edge in rows[waiting.pop()]:
+            key = ends[edge]
+            if key not in found:
+                found.add(key)
+                waiting.append(key)
+    return found

@@ -1,0 +1,845 @@
+"""Why a gradient that is there is zero, NaN, infinite, or bigger than expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from gradwidget import _saved, _told
+from gradwidget._bad import Bad, first_bad
+from gradwidget._inspect import Inspection
+from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
+from gradwidget._summary import readable, unobserved
+
+if TYPE_CHECKING:
+    from gradwidget._why_facts import Facts
+
+_SHARES = 6  # of one leaf, told one by one
+_HOOKED = 200  # nodes whose hooks are looked at
+
+
+class Classic(NamedTuple):
+    """A classic cause: at which operations, what holds of the values there, and the words."""
+
+    kind: str
+    ops: tuple[str, ...]
+    holds: Callable[[Values], bool]
+    cause: str
+    remedy: str
+
+
+class Finding(NamedTuple):
+    """What was found of a gradient's numbers."""
+
+    kind: str
+    cause: str
+    remedy: str
+    evidence: tuple[str, ...]
+
+
+class Values(dict[str, torch.Tensor]):
+    """What one node has saved or taken in, by name: "self", "result", "other", "in0"; plain, under `unobserved()`."""
+
+    def any(self, test: Callable[[torch.Tensor], torch.Tensor], *names: str) -> bool:
+        return any(bool(test(self[n]).any()) for n in names if n in self)
+
+    def all(self, test: Callable[[torch.Tensor], torch.Tensor], *names: str) -> bool:
+        known = [self[n] for n in names if n in self]
+        return bool(known) and all(bool(test(t).all()) for t in known)
+
+
+def _zero(t: torch.Tensor) -> torch.Tensor:
+    return t == 0
+
+
+def _outside(v: Values) -> bool:
+    x = v.get("self", v.get("in0"))
+    if x is None:
+        return False
+    low, high = v.get("min"), v.get("max")
+    if low is None and high is None:
+        return False
+    out = torch.zeros_like(x, dtype=torch.bool)
+    if low is not None:
+        out |= x < low
+    if high is not None:
+        out |= x > high
+    return bool(out.all())
+
+
+def _never(_: Values) -> bool:
+    return False
+
+
+def _always(_: Values) -> bool:
+    return True
+
+
+ZERO: tuple[Classic, ...] = (
+    Classic(
+        "dead-relu",
+        ("Relu", "Threshold"),
+        lambda v: v.all(lambda t: t <= 0, "result", "self"),
+        "{at} had no positive input (a dead ReLU): its derivative is 0 there, so nothing passes.",
+        "Look at what enters it: a smaller learning rate, a better initialization of the layer before, or "
+        "`leaky_relu`.",
+    ),
+    Classic(
+        "saturated",
+        ("Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf"),
+        lambda v: v.all(lambda t: (t.abs() >= 1 - 1e-6) | (t.abs() <= 1e-6), "result")
+        or v.all(lambda t: t.abs() > 15, "in0"),
+        "{at} is saturated: its input is so large that its derivative is 0 in this precision.",
+        "Scale or normalize what enters it, or use a loss that takes logits, as `F.binary_cross_entropy_with_logits`.",
+    ),
+    Classic(
+        "masked",
+        ("Where", "MaskedFill", "MaskedScatter", "MaskedSelect", "Tril", "Triu", "NativeDropout", "Dropout"),
+        _never,
+        "{at} took none of these elements: what a mask leaves out gets the gradient 0.",
+        "Check the mask: print `mask.sum()`.",
+    ),
+    Classic(
+        "clamped",
+        ("Clamp", "ClampMin", "ClampMax", "Hardtanh", "Maximum", "Minimum"),
+        _outside,
+        "{at} cut these values off: outside of its bounds the derivative is 0.",
+        "Widen the bounds, or clamp only what is shown, not what is trained.",
+    ),
+    Classic(
+        "step-function",
+        ("Round", "Floor", "Ceil", "Trunc", "Sign", "Heaviside", "Sgn", "FloorDivide"),
+        _always,
+        "{at} is a step function: its derivative is 0 everywhere.",
+        "Use a smooth function, or pass the gradient straight through: `x + (x.round() - x).detach()`.",
+    ),
+    Classic(
+        "times-zero",
+        ("Mul", "Mm", "Addmm", "Bmm", "Baddbmm", "Mv", "Dot", "Convolution", "Prod", "Div"),
+        lambda v: v.all(_zero, "other") or v.all(_zero, "mat1", "mat2") or v.all(_zero, "self"),
+        "{at} multiplied by 0: the derivative is the other factor.",
+        "Check the other factor: a weight of the loss, a mask, or a layer initialized with zeros.",
+    ),
+    Classic(
+        "not-selected",
+        (
+            "Select", "Slice", "Index", "IndexSelect", "Gather", "Split", "SplitWithSizes", "Unbind", "Max", "Min",
+            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices",
+            "Median", "Diagonal", "Narrow",
+        ),
+        _never,
+        "At {at} only other elements than these are used: what is not selected gets the gradient 0.",
+        "Check the index; the gradient of what was selected is in the other elements.",
+    ),
+    Classic(
+        "norm-of-zeros",
+        ("LinalgVectorNorm", "Norm", "Std", "StdMean", "Cdist"),
+        lambda v: v.all(_zero, "result"),
+        "{at} is a norm (or deviation) of zeros: it has no derivative there, and torch takes 0.",
+        "Start from other values, or use the square, which is smooth.",
+    ),
+    Classic(
+        "flat-point",
+        ("Pow", "Abs", "Cos", "Sin", "MseLoss", "SmoothL1Loss", "HuberLoss", "L1Loss"),
+        _never,
+        "{at} is flat at this value: its derivative is 0 there (an extremum, as of x**2 at 0).",
+        "Nothing is wrong if the loss is at its minimum; else start from another value.",
+    ),
+)  # fmt: skip
+"""Where a gradient turns into zero. `holds` tells without a captured pass; with one, the node is known."""
+
+BAD: tuple[Classic, ...] = (
+    Classic(
+        "nan-sqrt",
+        ("Sqrt", "Rsqrt"),
+        lambda v: v.any(lambda t: (t <= 0) | t.isnan() | t.isinf(), "result", "in0"),
+        "The derivative of {at} at 0 is infinite, and below 0 it is NaN.",
+        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()`.",
+    ),
+    Classic(
+        "nan-std",
+        ("Std", "StdMean", "Var", "VarMean"),
+        lambda v: v.any(lambda t: t.isnan(), "result"),
+        "{at} is of a single number: the unbiased deviation divides by n - 1, which is 0.",
+        "Use `correction=0`, or more than one number.",
+    ),
+    Classic(
+        "nan-log",
+        ("Log", "Log2", "Log10", "Log1P", "Logit", "Xlogy", "LogSigmoid", "BinaryCrossEntropy"),
+        lambda v: v.any(lambda t: t <= 0, "self", "in0"),
+        "{at} has an input of 0 or less: the derivative 1/x is infinite at 0, and the logarithm is NaN below.",
+        "Use `x.clamp(min=1e-12).log()`, or a function made for it: `F.log_softmax`, `F.logsigmoid`, `torch.xlogy`.",
+    ),
+    Classic(
+        "nan-division",
+        ("Div", "Reciprocal", "TrueDivide"),
+        lambda v: v.any(_zero, "other", "in1") or v.any(lambda t: t.isinf(), "result"),
+        "{at} divides by 0: the derivative is infinite, and NaN where the numerator is 0 too.",
+        "Add a small number to the denominator, or guard it before: `torch.where(d == 0, 1, d)`.",
+    ),
+    Classic(
+        "nan-pow",
+        ("Pow", "PowBackward"),
+        lambda v: v.any(lambda t: t <= 0, "self", "in0"),
+        "{at} has a base of 0 or less with an exponent whose derivative is infinite (or NaN) there.",
+        "Keep the base positive: `x.clamp(min=1e-12) ** p`.",
+    ),
+    Classic(
+        "nan-edge",
+        ("Acos", "Asin", "Atanh", "Acosh", "Erfinv", "Atan2"),
+        lambda v: v.any(lambda t: t.abs() >= 1, "self", "in0"),
+        "{at} is at the edge of its domain, where its derivative is infinite.",
+        "Clamp its input a little inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`.",
+    ),
+    Classic(
+        "overflow",
+        ("Exp", "Expm1", "Exp2", "Cosh", "Sinh", "Prod", "Cumprod", "Tan"),
+        lambda v: v.any(lambda t: t.isinf(), "result"),
+        "{at} has grown beyond what its dtype holds.",
+        "Subtract the maximum first, or use `torch.logsumexp`, `F.log_softmax` or float32.",
+    ),
+    Classic(
+        "nan-degenerate",
+        ("LinalgEigh", "LinalgSvd", "LinalgEig", "LinalgQr", "LinalgInvEx", "LinalgCholeskyEx", "LinalgDet"),
+        _never,
+        "{at} has equal or zero eigenvalues (singular values), where its derivative does not exist.",
+        "Add a little noise or a multiple of the identity, or use the values only, not the vectors.",
+    ),
+    Classic(
+        "nan-times-infinity",
+        ("Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"),
+        lambda v: v.any(lambda t: ~t.isfinite(), "self", "other", "mat1", "mat2", "in0", "in1"),
+        "{at} multiplies by a factor that is NaN or infinite: 0 times infinity is NaN.",
+        "Find where that factor was made; guard the input of that operation, not its output.",
+    ),
+)
+"""Where finite gradients turn into NaN or infinity."""
+
+_MASKS = frozenset({"Where", "MaskedFill", "MaskedSelect", "Index", "Clamp", "ClampMin", "Maximum", "Minimum"})
+_BROADCASTING = frozenset(
+    {
+        "Add", "Sub", "Rsub", "Mul", "Div", "Pow", "Where", "Addmm", "Expand", "Maximum", "Minimum", "Addcmul",
+        "Addcdiv", "Lerp", "Baddbmm", "Atan2", "Fmod", "Remainder", "Xlogy",
+    }
+)  # fmt: skip
+
+
+class Numbers:
+    """Findings on the numbers of one gradient."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.f = facts
+
+    @cached_property
+    def kind(self) -> str:
+        return kind_of_numbers(self.f.gradient)
+
+    # --- zero ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def zero(self) -> Finding | None:
+        """Why the gradient is zero, None if it is not."""
+        if self.kind != "zero":
+            return None
+        f = self.f
+        fact = (f"{f.name}.grad is all zeros" if f.grad is not None else f"the gradient of {f.name} is all zeros",)
+        if f.seen is not None and f.spot is not None and f.last is not None:
+            found = self._zero_in_pass(f.seen, f.spot[0], f.last, fact)
+            if found is not None:
+                return found
+        found = self._zero_by_values(fact)
+        if found is not None:
+            return found
+        if f.grad is not None and f.is_leaf and f.watched and f.last is None:
+            return Finding(
+                "zeroed",
+                f"{f.name}.grad was filled with zeros and no pass has come here since: `zero_grad(set_to_none=False)`.",
+                "Run `backward()`; today's `zero_grad()` sets `.grad` to None.",
+                fact,
+            )
+        return Finding(
+            "zero",
+            f"The gradient of {f.name} is 0, and what is left does not tell whether a factor of 0, a dead or masked "
+            f"operation made it so{self._candidates(ZERO)}, or `zero_grad(set_to_none=False)`.",
+            "Watch the next pass to see where it turns into 0: `w = gw.GradWidget(loss)` before `backward()`, "
+            f"then `gw.why({f.name})`.",
+            fact,
+        )
+
+    def _zero_in_pass(self, seen: Inspection, key: int, one: BackwardPass, fact: tuple[str, ...]) -> Finding | None:
+        """Go up from the node, as long as what arrived there was zero too."""
+        lengths = self._lengths(one)
+        hook = next((h for h in self._hook_changes(seen, {key}, one) if h[2] == "set to zero"), None)
+        if hook is not None:
+            return self._hooked(hook, fact)
+        waiting, visited = [key], {key}
+        origins: list[int] = []
+        cancelled: list[int] = []
+        while waiting:
+            key = waiting.pop(0)
+            for edge in seen.edges.consumers[key]:
+                above = seen.columns.source[edge]
+                if above not in one.steps:
+                    continue
+                if any(length not in (None, 0.0) for length in lengths[one.steps[above]]):
+                    if above not in origins:
+                        origins.append(above)
+                    if self._handed_length(one, above, seen.columns.input[edge]):
+                        cancelled.append(above)
+                    continue
+                if above in visited:
+                    continue
+                visited.add(above)
+                hook = next((h for h in self._hook_changes(seen, {above}, one) if h[2] == "set to zero"), None)
+                if hook is not None:
+                    return self._hooked(hook, fact)
+                waiting.append(above)
+        if not origins:
+            if one.order and lengths[0] and lengths[0][0] == 0.0:
+                return Finding(
+                    "zero-start", "The pass began with a gradient of 0.", "Check `backward(gradient=...)`.", fact
+                )
+            return None
+        if cancelled:
+            names = " and ".join(_at(seen, k) for k in dict.fromkeys(cancelled))
+            return Finding(
+                "cancels",
+                f"The shares of {self.f.name} cancel: {names} hand on gradients whose sum is 0.",
+                "Nothing is wrong if that is meant, as in a softmax or a difference of the same tensor.",
+                fact,
+            )
+        handed = [f"{seen.label_of(k)} received {_brief(one.at(k))} and handed on 0" for k in sorted(origins)[:3]]
+        return self._named_zero(seen, min(origins), (*fact, *handed), one)
+
+    def _handed_length(self, one: BackwardPass, key: int, slot: int) -> float | None:
+        row = one.handed_on(one.steps[key])
+        return norms(row[slot : slot + 1])[0] if slot < len(row) else None
+
+    def _named_zero(self, seen: Inspection, key: int, evidence: tuple[str, ...], one: BackwardPass | None) -> Finding:
+        op = seen.columns.ops[seen.columns.op[key]]
+        at = _at(seen, key)
+        if op.kind == "function":
+            arrived = () if one is None else one.at(key)
+            missing = [i for i, g in enumerate(arrived) if g is None]
+            info = _told.function(seen, key)
+            if missing and len(arrived) > 1 and (info is None or info.materialize):
+                return self._unused_output(seen, key, missing[0], evidence)
+            return Finding(
+                "function-zero",
+                f"The custom Function {at} has returned zeros from its `backward`.",
+                "Check its `backward` with `torch.autograd.gradcheck`.",
+                evidence,
+            )
+        for one_classic in ZERO:
+            if op.label in one_classic.ops:
+                return Finding(one_classic.kind, one_classic.cause.format(at=at), one_classic.remedy, evidence)
+        return Finding(
+            "zero-derivative",
+            f"{at} handed on 0: its derivative is 0 at this value.",
+            "Look at its inputs in the panel of the node.",
+            evidence,
+        )
+
+    def _unused_output(self, here: Inspection, key: int, output: int, evidence: tuple[str, ...]) -> Finding:
+        at = _at(here, key)
+        return Finding(
+            "unused-output",
+            f"Output {output} of {at} was not used, so no gradient came back for it: torch made up zeros, and the "
+            "custom Function handed them on. This is not a derivative of 0.",
+            "Call `ctx.set_materialize_grads(False)` in `forward` and return None where None arrives.",
+            (*evidence, f"nothing arrives at output {output} of {here.label_of(key)}"),
+        )
+
+    @unobserved()
+    def _zero_by_values(self, fact: tuple[str, ...]) -> Finding | None:
+        """Without a pass: a node on every path whose derivative is zero, by what it has saved or takes in."""
+        here = self.f.here
+        if here is None:
+            return None
+        for key in self.f.between[::-1]:
+            label = here.columns.ops[here.columns.op[key]].label
+            for one in ZERO:
+                if label in one.ops and _safely(one.holds, self._values(here, key)):
+                    found = self._named_zero(here, key, fact, None)
+                    return found._replace(evidence=(*fact, f"{here.label_of(key)} lies on the way to {self.f.outputs}"))
+        for key in self.f.between:
+            if here.kind_of(key) != "function":
+                continue
+            used = {here.columns.output[e] for e in here.edges.consumers[key]} | {o for k, o in self.f.outs if k == key}
+            unused = sorted(set(range(len(here.columns.forms_of(key)))) - used)
+            info = _told.function(here, key)
+            if unused and (info is None or info.materialize):
+                return self._unused_output(here, key, unused[0], fact)
+        masks = [k for k in self.f.between if here.columns.ops[here.columns.op[k]].label in ("Where", "MaskedFill")]
+        if len(masks) == 1 and len(self.f.uses) == 1:
+            return self._named_zero(here, masks[0], fact, None)
+        return None
+
+    def _values(self, here: Inspection, key: int) -> Values:
+        """What a node has saved, and its inputs as far as a name holds them."""
+        found = Values()
+        nodes = self.f.nodes if here is self.f.here else (here.nodes() or [])
+        readings = _saved.read(nodes[key]) if key < len(nodes) else []
+        for reading in readings:
+            value = reading.tensor if reading.tensor is not None else reading.scalar
+            if isinstance(value, (int, float)):
+                value = torch.tensor(float(value))
+            if isinstance(value, torch.Tensor):
+                found[reading.name] = value
+        if here is self.f.seen:
+            for name, saved in here.saved(key).items():
+                if isinstance(saved.value, torch.Tensor):
+                    found.setdefault(name, saved.value)
+        for edge in here.edges.inputs[key]:
+            value = here.known_value((here.columns.target[edge], here.columns.output[edge]))
+            if value is not None:
+                found[f"in{here.columns.input[edge]}"] = value
+        value = here.known_value((key, 0))
+        if value is not None:
+            found.setdefault("result", value)
+        plain = {name: readable(value)[0] for name, value in found.items()}
+        return Values({name: value for name, value in plain.items() if value is not None and not value.is_complex()})
+
+    def _lengths(self, one: BackwardPass) -> list[list[float | None]]:
+        known = self.f.memo.get(id(one))
+        if known is None:
+            rows = [one.row(step) for step in range(len(one))]
+            flat = iter(norms(item for row in rows for item in row))
+            known = self.f.memo[id(one)] = [[next(flat) for _ in row] for row in rows]
+        found: list[list[float | None]] = known
+        return found
+
+    # --- NaN and infinity ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def bad(self) -> Finding | None:
+        """Where NaN or infinity began, None if all is finite."""
+        if self.kind not in ("NaN", "infinity"):
+            return None
+        f = self.f
+        what = f"{f.name}.grad" if f.grad is not None else f"the gradient of {f.name}"
+        fact = (f"{what} has {self.kind}",)
+        forward = self._bad_forward(fact)
+        if forward is not None:
+            return forward
+        if f.seen is not None and f.last is not None:
+            known = f.memo.get(("bad", id(f.last)))
+            if known is None:
+                known = f.memo["bad", id(f.last)] = (first_bad(f.seen, f.last),)
+            bad: Bad | None = known[0]
+            if bad is not None:
+                return self._named_bad(f.seen, bad.key, bad.kind, (*fact, bad.text.rstrip(".")), bad)
+        found = self._bad_by_values(fact)
+        if found is not None:
+            return found
+        return Finding(
+            "nan",
+            f"The gradient of {f.name} has {self.kind}; what is left does not tell which operation made it"
+            f"{self._candidates(BAD)}.",
+            f"Watch the next pass: `w = gw.GradWidget({f.outputs if f.asked else 'loss'})` before `backward()`, "
+            f"then `gw.why({f.name})`.",
+            fact,
+        )
+
+    def _bad_forward(self, fact: tuple[str, ...]) -> Finding | None:
+        """The forward pass itself has bad numbers: in a leaf, or in its output."""
+        here, keys = self.f.here, self.f.in_outputs
+        if here is None:
+            return None
+        heads = {place for place in self.f.outs if not here.edges.consumers[place[0]] or self.f.asked}
+        leaves = {(key, 0) for key in keys if here.kind_of(key) == "leaf"}
+        for place in (*sorted(leaves), *sorted(heads & {(k, o) for k in self.f.between for _, o in heads})):
+            tensor = here.known_value(place)
+            kind = kind_of_numbers(tensor)
+            if kind == "NaN" or (kind and kind != "zero" and place in leaves):
+                name = here.name_of(place) or here.label_of(place[0])
+                if place not in leaves:
+                    found = self._bad_by_values((*fact, f"{name} has {kind}"))
+                    if found is not None:
+                        return found
+                cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
+                made = "" if place in leaves else self._candidates(BAD)
+                return Finding(
+                    "bad-value",
+                    f"The forward pass has {kind} already ({name}): {cause}{made}.",
+                    f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
+                    (*fact, f"{name} has {kind}"),
+                )
+        return None
+
+    def _named_bad(
+        self, here: Inspection, key: int, kind: str, evidence: tuple[str, ...], bad: Bad | None = None
+    ) -> Finding:
+        at = _at(here, key)
+        label = here.columns.ops[here.columns.op[key]].label
+        if bad is not None and ("hook" in bad.text or "began with" in bad.text):
+            return Finding("nan-given", bad.text, "Check that hook, or the gradient that was given.", evidence)
+        if here.kind_of(key) == "function":
+            return Finding(
+                "nan-function",
+                f"The custom Function {at} has returned {kind} from its `backward`.",
+                "Check its `backward` with `torch.autograd.gradcheck`.",
+                evidence,
+            )
+        above = _above(here, key)
+        masks = [k for k in sorted(above) if here.columns.ops[here.columns.op[k]].label in _MASKS]
+        for one in BAD:
+            if label in one.ops:
+                cause, remedy, classic = one.cause.format(at=at), one.remedy, one.kind
+                norm = _norm_before(here, key)
+                if norm and one.kind in ("nan-sqrt", "nan-division", "nan-pow"):
+                    classic = "nan-norm"
+                    cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
+                    remedy = (
+                        "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`, or use `F.normalize`."
+                    )
+                if masks and kind == "NaN":
+                    mask = _at(here, masks[0])
+                    cause += f" {mask} left those elements out: the gradient 0 came back to them, and 0 * inf is NaN."
+                    remedy = (
+                        "Guard the input, not the output: `safe = torch.where(ok, x, 1.0)`, then "
+                        "`torch.where(ok, f(safe), other)`."
+                    )
+                elif kind == "NaN" and classic != "nan-degenerate":
+                    cause += " A gradient of 0 times infinity is NaN."
+                return Finding(classic, cause, remedy, evidence)
+        return Finding(
+            "nan-operation",
+            f"{at} made {kind} of a finite gradient: its derivative is not finite at this value.",
+            "Look at its inputs and saved variables in the panel of the node.",
+            evidence,
+        )
+
+    @unobserved()
+    def _bad_by_values(self, fact: tuple[str, ...]) -> Finding | None:
+        """A node on the way with a value at which its derivative is not finite."""
+        f = self.f
+        here, keys = f.here, f.between
+        if f.seen is not None and f.spot is not None:  # it has seen what was saved before that was freed
+            here, keys = f.seen, sorted(_above(f.seen, f.spot[0]))
+        if here is None:
+            return None
+        for key in keys:
+            label = here.columns.ops[here.columns.op[key]].label
+            values = self._values(here, key)
+            for one in BAD:
+                if label in one.ops and _safely(one.holds, values):
+                    found = self._named_bad(here, key, self.kind, fact)
+                    return found._replace(evidence=(*fact, f"{here.label_of(key)} has such a value"))
+        return None
+
+    def _candidates(self, classics: tuple[Classic, ...]) -> str:
+        """Operations on the way that could have done it, as a remark."""
+        here = self.f.here
+        if here is None:
+            return ""
+        sure = {op for one in classics for op in one.ops} - (
+            {"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"} if classics is BAD else set()
+        )
+        found = [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in sure][:3]
+        return f" ({' or '.join(found)} could have)" if found else ""
+
+    # --- bigger than expected, or changed ------------------------------------------------------------------------
+
+    @cached_property
+    def hooked(self) -> Finding | None:
+        """A user's hook has changed the gradient on its way here."""
+        f = self.f
+        if f.seen is None or f.spot is None or f.last is None:
+            return None
+        fact = (f"the gradient of {f.name} is {_brief((f.gradient,))}",)
+        above = _above(f.seen, f.spot[0]) | {f.spot[0]}
+        changes = self._hook_changes(f.seen, above, f.last)
+        return self._hooked(changes[-1], fact, changes) if changes else None
+
+    @cached_property
+    def hook_possible(self) -> Finding | None:
+        """Nobody watched, but a user's hook stands on the way."""
+        f = self.f
+        here = f.here
+        if here is None or f.last is not None or f.place is None or (f.watched and not f.passes):
+            return None
+        for key in [*f.between[:_HOOKED], f.place[0]]:
+            hooks = [
+                h
+                for h in _told.user_hooks(here, key, f.nodes)
+                if h.kind in ("tensor hook", "node pre-hook", "node hook")
+            ]
+            if hooks:
+                one, name = hooks[-1], here.label_of(key)
+                where = f", {one.where}" if one.where else ""
+                return Finding(
+                    "hook-possible",
+                    f"A hook on {name} ({one.name}{where}) stands on the way of the gradient of {f.name}, and may have "
+                    "changed it; nobody watched the pass.",
+                    "Make `w = gw.GradWidget(loss)` before `backward()`: it shows what each hook does.",
+                    (f"{len(hooks)} hook{'s' * (len(hooks) > 1)} on {name}",),
+                )
+        return None
+
+    def _hook_changes(self, seen: Inspection, keys: set[int], one: BackwardPass) -> list[tuple[str, str, str, int]]:
+        """(hook, name of its tensor, change, node) of each hook that has changed something."""
+        found = []
+        for key, output in one.ladders:
+            if key not in keys:
+                continue
+            capture = next((c for c in _told.captures(seen, key, output) if c.number == one.number), None)
+            for effect in () if capture is None else capture.effects:
+                if effect.change not in ("", "unchanged") and effect.what.startswith("after "):
+                    name = seen.name_of((key, output)) or seen.label_of(key)
+                    found.append((effect.what.removeprefix("after "), name, effect.change, key))
+        return found
+
+    def _hooked(
+        self,
+        hook: tuple[str, str, str, int],
+        fact: tuple[str, ...],
+        all_changes: list[tuple[str, str, str, int]] | None = None,
+    ) -> Finding:
+        who, name, change, key = hook
+        did = (
+            "set it to zero"
+            if change == "set to zero"
+            else "changed it"
+            if change == "changed"
+            else f"multiplied it by {change[1:]}"
+        )
+        where = next((h.where for h in _told.user_hooks(self.f.seen, key) if h.name == who), "") if self.f.seen else ""
+        more = tuple(f"{w} on {n}: {c}" for w, n, c, _ in (all_changes or [hook]))
+        return Finding(
+            "hook",
+            f"A hook on {name} ({who}{f', {where}' if where else ''}) changed the gradient on its way: it {did}.",
+            "Keep the handle that `register_hook()` returns and call `handle.remove()`, or correct the hook.",
+            (*more, *fact),
+        )
+
+    @cached_property
+    def accumulated(self) -> Finding | None:
+        """Several passes have added to `.grad`."""
+        f = self.f
+        if not f.is_leaf or f.grad is None:
+            return None
+        if f.seen is None or f.spot is None or f.last is None:
+            return self._accumulated_unwatched()
+        text = _told.accumulated(f.seen, f.spot[0])
+        if text.startswith("Accumulated"):
+            passes = [one for one in f.passes if f.spot[0] in one.steps]
+            parts = tuple(f"pass {one.number} added {_brief(one.at(f.spot[0]))}" for one in passes[-_SHARES:])
+            return Finding(
+                "accumulated",
+                f"{f.name}.grad is a sum over several passes: `backward()` adds to `.grad`, and it was not cleared.",
+                "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
+                (text.rstrip("."), *parts),
+            )
+        if "backward() through another graph" in text:
+            return Finding(
+                "accumulated",
+                f"{f.name}.grad is bigger than this graph's share: `backward()` through another graph has added to it.",
+                "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
+                (text.rstrip("."),),
+            )
+        if "something has changed it" in text:
+            return Finding(
+                "changed-since",
+                f"{f.name}.grad is not what the passes brought: it was changed since, as by `clip_grad_norm_`, a "
+                "division by the number of steps, or a hook.",
+                "Compare with the captured gradient: `w[name].gradient`.",
+                (text.rstrip("."),),
+            )
+        return None
+
+    def _accumulated_unwatched(self) -> Finding | None:
+        """Nobody watched: several graphs that lead here have been freed, or `.grad` was written to again."""
+        f = self.f
+        ran = f.heads_freed
+        if len(ran) > 1:
+            names = " and ".join(ran[:3])
+            return Finding(
+                "accumulated",
+                f"{f.name}.grad is a sum: passes from {names} have run, and `backward()` adds to `.grad` "
+                "(unless it was cleared between them).",
+                "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
+                (f"the graphs of {names} lead to {f.name}, and what they had saved is freed",),
+            )
+        version = -1 if f.grad is None else version_of(f.grad)
+        if version < 2:
+            return None
+        return Finding(
+            "accumulated",
+            f"{f.name}.grad was written to again after its first pass: several `backward()` calls add up there. "
+            "(`zero_()` and `clip_grad_norm_` write to it too; what is left does not tell which.)",
+            "Call `optimizer.zero_grad()` before each `backward()`; a `gw.GradWidget` made before tells each share.",
+            (f"{f.name}.grad._version is {version}",),
+        )
+
+    @cached_property
+    def several(self) -> Finding | None:
+        """The tensor is used several times: the shares add up."""
+        f = self.f
+        here, place = (f.seen, f.spot) if f.last is not None else (f.here, f.place)
+        if here is None or place is None:
+            return None
+        edges = [
+            e
+            for e in here.edges.consumers[place[0]]
+            if here.columns.output[e] == place[1]
+            and (here is not f.here or f.last is not None or here.columns.source[e] in f.in_outputs)
+        ]
+        if f.last is not None:
+            edges = [e for e in edges if here.columns.source[e] in f.last.steps]
+        if len(edges) < 2:
+            return None
+        shares = self._shares(here, edges)
+        names = here.names.get(place, [])
+        tied = len({n.rpartition(".")[0] for n in names if "." in n}) > 1
+        what = (
+            f"is one tensor under {len(names)} names ({' and '.join(names[:3])})"
+            if tied
+            else f"is used {'twice' if len(edges) == 2 else f'{len(edges)} times'}"
+        )
+        total = (f"their sum is {_brief((f.captured,))}",) if f.captured is not None and shares else ()
+        return Finding(
+            "tied" if tied else "several-uses",
+            f"{f.name} {what}: its gradient is the sum over all uses.",
+            "Nothing is wrong if that is meant; use `.clone()` for copies of their own, or `.detach()` for uses that "
+            "should not train it.",
+            (*(shares or (f"{len(edges)} operations use it: {', '.join(_users(here, edges))}",)), *total),
+        )
+
+    def _shares(self, here: Inspection, edges: list[int]) -> tuple[str, ...]:
+        """What each consumer handed on, where the last pass knows."""
+        one = self.f.last
+        if one is None:
+            return ()
+        found = []
+        for edge in edges[: _SHARES + 1]:
+            key = here.columns.source[edge]
+            handed = one.handed_on(one.steps[key])
+            slot = here.columns.input[edge]
+            if slot >= len(handed) or handed[slot] is None:
+                return ()
+            found.append(f"{here.label_of(key)} handed on {_brief((opened(handed[slot]),))}")
+        if len(edges) > _SHARES:
+            found[_SHARES:] = [f"and {len(edges) - _SHARES} more"]
+        return tuple(found)
+
+    @cached_property
+    def broadcast(self) -> Finding | None:
+        """The tensor was broadcast: its gradient is summed over the repeats."""
+        f = self.f
+        here, place = (f.seen, f.spot) if f.seen is not None else (f.here, f.place)
+        if here is None or place is None:
+            return None
+        forms = here.columns.forms_of(place[0])
+        mine = forms[place[1]].shape if place[1] < len(forms) else None
+        if mine is None:
+            return None
+        for edge in here.edges.consumers[place[0]]:
+            key = here.columns.source[edge]
+            op = here.columns.ops[here.columns.op[key]]
+            bigger = next((form.shape for form in here.columns.forms_of(key)), None)
+            if op.label not in _BROADCASTING or bigger is None or bigger == mine or not _expands(mine, bigger):
+                continue
+            times = math.prod(bigger) // max(1, math.prod(mine))
+            return Finding(
+                "broadcast",
+                f"{f.name} of shape {mine} was broadcast to {bigger} in {_at(here, key)}: each element was used "
+                f"{times} times, and its gradient is the sum over them.",
+                "Nothing is wrong if that is meant; for a mean, use `.mean()` in the loss or divide.",
+                (f"{_shape(bigger)} summed to {_shape(mine)} at {here.label_of(key)}",),
+            )
+        return None
+
+
+@unobserved()
+def kind_of_numbers(gradient: Gradient) -> str:
+    """Whether it is "zero", or has "NaN" or "infinity"; "" for all others."""
+    if gradient is None:
+        return ""
+    if not isinstance(gradient, torch.Tensor):
+        length = None if gradient.stats is None else gradient.stats.norm
+        if length is None:
+            return ""
+        return "NaN" if math.isnan(length) else "zero" if length == 0 else ""
+    plain, _ = readable(gradient)
+    if plain is None or not plain.numel():
+        return ""
+    if bool(plain.isnan().any()):
+        return "NaN"
+    if bool(plain.isinf().any()):
+        return "infinity"
+    return "" if bool(plain.any()) else "zero"
+
+
+def _above(here: Inspection, key: int) -> set[int]:
+    """Nodes through which gradient comes to a node."""
+    found: set[int] = set()
+    waiting = [key]
+    while waiting:
+        for edge in here.edges.consumers[waiting.pop()]:
+            above = here.columns.source[edge]
+            if above not in found:
+                found.add(above)
+                waiting.append(above)
+    return found
+
+
+def _norm_before(here: Inspection, key: int) -> str:
+    """The norm that a node takes in: a call of norm(), or the sum of squares under a root; "" if there is none."""
+    columns = here.columns
+
+    def label(node: int) -> str:
+        return columns.ops[columns.op[node]].label
+
+    for edge in here.edges.inputs[key]:
+        before = columns.target[edge]
+        if label(before) in ("LinalgVectorNorm", "Norm"):
+            return _at(here, before)
+        squares = [columns.target[e] for e in here.edges.inputs[before]]
+        if label(key) in ("Sqrt", "Pow") and label(before) == "Sum" and {label(k) for k in squares} & {"Pow", "Mul"}:
+            return _at(here, key)
+    return ""
+
+
+def _at(here: Inspection, key: int) -> str:
+    """A node in a sentence: "Relu (h), cell 3, line 2,"."""
+    label = here.columns.ops[here.columns.op[key]].label
+    name = next(iter(here.names_of(key)), "")
+    source = here.sources.get(key, "")
+    inside = ", ".join(filter(None, (name, source)))
+    return f"{label} ({inside})" if inside else f"{label} (node {key})"
+
+
+def _users(here: Inspection, edges: list[int]) -> list[str]:
+    users = [here.label_of(here.columns.source[e]) for e in edges]
+    counted = [
+        f"{user} ({users.count(user)} times)" if users.count(user) > 1 else user for user in dict.fromkeys(users)
+    ]
+    return [*counted[:_SHARES], *(["..."] if len(counted) > _SHARES else [])]
+
+
+def _expands(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
+    if len(small) > len(big) or math.prod(big) <= math.prod(small):
+        return False
+    return all(a in (1, b) for a, b in zip(small[::-1], big[::-1], strict=False))
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _brief(row: tuple[Gradient, ...]) -> str:
+    """One gradient in a few characters."""
+    texts = [summary.text for g in row if (summary := summary_of(g)) is not None and summary.text]
+    return ", ".join(texts) or "none"
+
+
+def _safely(holds: Callable[[Values], bool], values: Values) -> bool:
+    try:
+        return holds(values)
+    except Exception:
+        return False

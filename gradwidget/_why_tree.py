@@ -1,0 +1,494 @@
+"""The decision tree of `why`, as data: the first leaf that holds is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from gradwidget._diagnosis import Diagnosis
+from gradwidget._why_facts import Facts
+from gradwidget._why_numbers import Finding
+
+
+class Leaf(NamedTuple):
+    """One answer: when it holds, and its words, in which `{f.name}` stands for a fact."""
+
+    kind: str
+    when: Callable[[Facts], bool]
+    cause: str
+    remedy: str
+    evidence: tuple[str, ...] = ()
+
+    def diagnosis(self, f: Facts) -> Diagnosis:
+        facts = (text.format(f=f) for text in self.evidence)
+        return Diagnosis(self.kind, self.cause.format(f=f), self.remedy.format(f=f), tuple(filter(None, facts)))
+
+
+class Found(NamedTuple):
+    """Answers about the numbers of a gradient: their words are in `_why_numbers`."""
+
+    find: Callable[[Facts], Finding | None]
+
+
+_LOOK = "Make `w = gw.GradWidget({f.outputs})` before the next `backward()`, then `gw.why({f.name})` knows which."
+_NONE = "{f.name}.grad is None"
+_FLAG = "{f.name}.requires_grad is False"
+
+ITSELF: tuple[Leaf, ...] = (
+    Leaf(
+        "rounded",
+        lambda f: f.discrete and f.taken_from is not None and f.taken_from.kind == "rounded",
+        "{f.name} holds {f.dtype}, made from {f.taken_from.source} by {f.taken_from.how}: whole numbers jump, so they "
+        "have no derivative, and the graph ends there.",
+        "Use a smooth stand-in, such as `softmax` for `argmax` and `sigmoid` for a comparison, or a loss that takes "
+        "the index as its target (`F.cross_entropy`).",
+        ("{f.name}.dtype is {f.dtype}", "{f.name} equals {f.taken_from.how} of {f.taken_from.source}"),
+    ),
+    Leaf(
+        "integer",
+        lambda f: f.discrete,
+        "{f.name} holds {f.dtype}: only floating point and complex tensors have gradients. argmax, comparisons, "
+        "indices and casts to integers end the graph.",
+        "Use `{f.name}.float()` before the computation if the numbers are data, or a smooth stand-in for what made "
+        "them (`softmax` for `argmax`).",
+        ("{f.name}.dtype is {f.dtype}",),
+    ),
+    Leaf(
+        "inference",
+        lambda f: f.inference,
+        "{f.name} was made under `torch.inference_mode()`: such tensors never take part in autograd.",
+        "Make it outside of `inference_mode()`, or use a copy: `{f.name}.clone()`.",
+        ("{f.name}.is_inference() is True",),
+    ),
+    Leaf(
+        "stale-view",
+        lambda f: bool(f.stale),
+        "{f.name} is a view of {f.base} that was made under `no_grad`, and its base was changed in place since: its "
+        "history is no longer valid, so that even reading `{f.name}.grad_fn` raises.",
+        "Make the view outside of `no_grad`, or use `{f.base}[...].clone()`.",
+        ("reading {f.name}.grad_fn raises: {f.stale}", "{f.name}._version is {f.version}"),
+    ),
+)
+
+UNTRACKED: tuple[Leaf, ...] = (
+    Leaf(
+        "frozen",
+        lambda f: not f.requires_grad and f.parameter,
+        "{f.name} is a parameter with requires_grad=False: {f.module} is frozen here, so no gradient is made for it.",
+        "Call `{f.name}.requires_grad_()`, or `{f.module}.requires_grad_()` for the whole module, before the forward "
+        "pass.",
+        (_FLAG, "{f.frozen_beside}"),
+    ),
+    Leaf(
+        "buffer",
+        lambda f: not f.requires_grad and f.owner is not None and f.owner.kind == "buffer",
+        "{f.name} is a buffer of {f.module} (requires_grad is False): buffers are moved and saved with the module, "
+        "but not trained.",
+        "Make it a parameter if it should learn: `self.{f.key} = nn.Parameter(...)`.",
+        (_FLAG, "{f.key} stands in {f.module}._buffers"),
+    ),
+    Leaf(
+        "data",
+        lambda f: not f.requires_grad and _cut_is(f, "detached") and "differ" in f.counters,
+        "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `.data`, and autograd "
+        "does not even see edits through it.",
+        "Use {f.taken_from.source} itself where the gradient should pass; use `.detach()`, never `.data`, elsewhere.",
+        (_FLAG, "{f.name}.grad_fn is None", "same storage as {f.taken_from.source}", "{f.counters}"),
+    ),
+    Leaf(
+        "detached",
+        lambda f: not f.requires_grad and _cut_is(f, "detached"),
+        "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `detach()` (or "
+        "`.data`, "
+        "or as a view under `no_grad`).",
+        "Use {f.taken_from.source} itself where the gradient should pass.",
+        (_FLAG, "{f.name}.grad_fn is None", "same storage as {f.taken_from.source}", "{f.counters}"),
+    ),
+    Leaf(
+        "numpy",
+        lambda f: not f.requires_grad and _cut_is(f, "numpy"),
+        "{f.name} lies in the memory of {f.taken_from.source} but came back from numpy: arrays know nothing of "
+        "autograd.",
+        "Do this step with torch functions instead of numpy.",
+        (_FLAG, "same address as {f.taken_from.source}, another storage"),
+    ),
+    Leaf(
+        "attribute",
+        lambda f: not f.requires_grad and f.owner is not None and f.owner.kind == "attribute",
+        "{f.name} is a plain tensor attribute of {f.module}, a constant with requires_grad False: `.parameters()` does "
+        "not find it, and `.to()` does not move it.",
+        "Make it a parameter if it should learn: `self.{f.key} = nn.Parameter(...)`; else `register_buffer`.",
+        (_FLAG, "{f.key} is neither in {f.module}._parameters nor in _buffers"),
+    ),
+    Leaf(
+        "copied",
+        lambda f: not f.requires_grad and _cut_is(f, "copied"),
+        "{f.name} has the values of {f.taken_from.source} but no history: it was copied or computed under "
+        "`no_grad`, or "
+        "went through `torch.tensor()`, `.item()`, `.tolist()` or numpy.",
+        "Use {f.taken_from.source} itself, or `{f.taken_from.source}.clone()` outside of `no_grad`.",
+        (_FLAG, "{f.name}.grad_fn is None", "equal to {f.taken_from.source}, in memory of its own"),
+    ),
+    Leaf(
+        "rounded",
+        lambda f: not f.requires_grad and _cut_is(f, "rounded"),
+        "{f.name} was made from {f.taken_from.source} by {f.taken_from.how}, and has no history: whole numbers "
+        "jump, so "
+        "they have no derivative.",
+        "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison).",
+        (_FLAG, "equal to {f.taken_from.how} of {f.taken_from.source}"),
+    ),
+    Leaf(
+        "untracked",
+        lambda f: not f.requires_grad,
+        "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
+        "`no_grad` "
+        "or from detached tensors; a tensor does not keep which.",
+        "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
+        "`no_grad`. Made inside `with gw.record():`, the line that made it is known.",
+        (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
+    ),
+    Leaf(
+        "no-grad-view",
+        lambda f: f.no_grad_view,
+        "{f.name} is a view of {f.base} made under `no_grad`: it says requires_grad=True and is_leaf=True, but "
+        "it has no "
+        "history, and no gradient ever arrives.",
+        "Make the view outside of `no_grad`.",
+        ("{f.name}.requires_grad is True", "{f.name}.grad_fn is None", "{f.name}._base is {f.base}"),
+    ),
+)
+
+STRUCTURE: tuple[Leaf, ...] = (
+    Leaf(
+        "parametrized",
+        lambda f: bool(f.parametrized),
+        "{f.parametrized_name} is computed from other parameters at each access (a parametrization), so it is no leaf: "
+        "its gradient lives on {f.parametrized}.",
+        "Read `.grad` of {f.parametrized}.",
+        ("{f.made_by}", "the leaves behind it are {f.parametrized}"),
+    ),
+    Leaf(
+        "sibling-output",
+        lambda f: f.asked and f.sibling,
+        "{f.name} and {f.outputs} come from one node ({f.op}), but {f.outputs} does not depend on {f.name}: they are "
+        "sibling outputs. In a compiled region the values in between do not exist in the graph.",
+        "Compute the loss from {f.name}, or run the region in eager mode to look inside (`torch.compiler.disable`).",
+        ("{f.made_by}", "{f.outputs} uses another output of it"),
+    ),
+    Leaf(
+        "rewrapped",
+        lambda f: f.asked and not f.reached and bool(f.wrapped_again),
+        "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again}, a new leaf. The values "
+        "were copied "
+        "out of the first graph (`torch.tensor(...)`, `.item()`, numpy, `no_grad` or `detach().requires_grad_()`) and "
+        "wrapped again, "
+        "so `backward()` runs without an error and trains nothing.",
+        "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
+        "`torch.tensor([l.item() ...], requires_grad=True)`.",
+        ("the leaves behind {f.outputs} are {f.wrapped_again}", "{f.name} is not among them"),
+    ),
+    Leaf(
+        "detached-upstream",
+        lambda f: f.asked and not f.reached and _trail_is(f, "detached"),
+        "{f.outputs} does not depend on {f.name} for autograd: the graph is cut on the way. {f.cut_at}.",
+        "Use {f.cut.source} there, without `detach()` or `.data`, if the gradient should pass.",
+        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
+    ),
+    Leaf(
+        "numpy-upstream",
+        lambda f: f.asked and not f.reached and _trail_is(f, "numpy"),
+        "{f.outputs} does not depend on {f.name} for autograd: the values went through numpy on the way. {f.cut_at}.",
+        "Do this step with torch functions instead of numpy.",
+        ("{f.cut_fact}",),
+    ),
+    Leaf(
+        "rounded-upstream",
+        lambda f: f.asked and not f.reached and _trail_is(f, "rounded"),
+        "{f.outputs} depends on {f.name} only by whole numbers, which have no derivative. {f.cut_at}.",
+        "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison), or pass the gradient straight "
+        "through: `x + (x.round() - x).detach()`.",
+        ("{f.cut_fact}",),
+    ),
+    Leaf(
+        "copy-used",
+        lambda f: f.asked and not f.reached and bool(f.copy_used),
+        "{f.outputs} was computed with {f.copy_used}, a copy with the same values, not with {f.name} itself: the "
+        "gradient "
+        "goes to the copy.",
+        "Compute with {f.name} itself; move or cast first and then make the leaf: `x = x.to(device).requires_grad_()`.",
+        ("{f.copy_used} holds the values of {f.name}", "{f.name} is not behind {f.outputs}"),
+    ),
+    Leaf(
+        "copied-upstream",
+        lambda f: f.asked and not f.reached and _trail_is(f, "copied"),
+        "{f.outputs} does not depend on {f.name} for autograd: only values were handed on. {f.cut_at} (`no_grad`, "
+        "`torch.tensor()`, `.item()` or numpy).",
+        "Use {f.cut.source} itself there, outside of `no_grad`.",
+        ("{f.cut_fact}",),
+    ),
+    Leaf(
+        "no-graph",
+        lambda f: bool(f.no_graph),
+        "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph}",
+        "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
+        "`detach()` on the way. Made inside `with gw.record():`, the line that cut it is known.",
+        ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
+    ),
+    Leaf(
+        "replaced",
+        lambda f: f.asked and not f.reached and bool(f.replaced),
+        "{f.outputs} was not computed with {f.name} but with {f.replaced}: the name was given to another tensor "
+        "after the "
+        "forward pass, or the parameter was replaced.",
+        "Change parameters in place: `with torch.no_grad(): p.copy_(new)`; after a replacement make a new "
+        "optimizer and "
+        "run the forward pass again.",
+        ("{f.name} is not behind {f.outputs}",),
+    ),
+    Leaf(
+        "unused-branch",
+        lambda f: f.asked and not f.reached and len(f.leads_to) > 1,
+        "{f.name} leads to {f.last_ends}, but {f.outputs} does not depend on that: it is an unused branch, or "
+        "the graph "
+        "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.",
+        "Use it in {f.outputs}, or remove the cut. Run the forward pass inside `with gw.record():` to see the line.",
+        ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it"),
+    ),
+    Leaf(
+        "not-reachable",
+        lambda f: f.asked and not f.reached,
+        "{f.outputs} was not computed from {f.name}: it is not reachable in the graph.",
+        "Use {f.name} in the computation of {f.outputs}. If it was used, a cut lies between (`detach()`, `no_grad`, "
+        "`.item()`): run the forward pass inside `with gw.record():` to see where.",
+        ("{f.name} is not behind {f.outputs}", "{f.leaves_fact}", "{f.constants_fact}"),
+    ),
+)
+
+MISSING: tuple[Leaf, ...] = (
+    Leaf(
+        "moved-copy",
+        lambda f: bool(f.copied_leaf) and not f.retains,
+        "{f.name} is a moved or cast copy of {f.copied_leaf} (`.to()`, `.cuda()`, `.double()`, `.clone()`), so "
+        "it is no "
+        "leaf: the gradient goes to the original.",
+        "Make the leaf after the move: `x = x.to(device).requires_grad_()`; or call `{f.name}.retain_grad()` before "
+        "`backward()`.",
+        ("{f.made_by}", "its input is the leaf {f.copied_leaf}"),
+    ),
+    Leaf(
+        "leaf-lost",
+        lambda f: not f.is_leaf and not f.retains and f.lost_leaf,
+        "{f.name} is not a leaf: {f.op} made it from a leaf that no name holds (as `w = torch.randn(3, "
+        "requires_grad=True) * 0.1`, or `w = w - lr * w.grad`), and the gradient goes there.",
+        "Compute first and then mark it: `w = (0.1 * torch.randn(3)).requires_grad_()`; update in place: `with "
+        "torch.no_grad(): w -= lr * w.grad`.",
+        ("{f.made_by}", "the leaf behind it has no name"),
+    ),
+    Leaf(
+        "arrived-none",
+        lambda f: f.came_none and not f.is_leaf,
+        "No gradient arrived at {f.name} in the last pass: the output does not depend on it, or a Function has "
+        "returned "
+        "None.",
+        "Check which operations use {f.name}.",
+        ("{f.last_label} brought None to {f.name}",),
+    ),
+    Leaf(
+        "retained-late",
+        lambda f: not f.is_leaf and f.retains and (f.freed or f.last is not None),
+        "{f.name}.retain_grad() was called after `backward()` had run, or `.grad` was cleared since: it only takes "
+        "effect in the passes that follow.",
+        "Call `{f.name}.retain_grad()` right after {f.name} is computed.",
+        ("{f.name}.retains_grad is True", _NONE),
+    ),
+    Leaf(
+        "retained-not-run",
+        lambda f: not f.is_leaf and f.retains,
+        "{f.name}.grad is None because no `backward()` has run yet since `{f.name}.retain_grad()`.",
+        "Call `backward()`.",
+        ("{f.name}.retains_grad is True", "{f.saved_fact}"),
+    ),
+    Leaf(
+        "not-leaf",
+        lambda f: not f.is_leaf,
+        "{f.name}.grad is None in torch: {f.name} is not a leaf (it was computed by {f.op_text}), and torch keeps "
+        "gradients of leaves only.{f.shown}",
+        "Call `{f.name}.retain_grad()` before `backward()` to get it from torch{f.or_look}.",
+        ("{f.made_by}", "{f.name}.is_leaf is False"),
+    ),
+    Leaf(
+        "function-none",
+        lambda f: f.came_none,
+        "{f.name}.grad is None: the last pass came here with None{f.none_from}, so a custom Function has returned None "
+        "for this input, or its gradient was not made up (`set_materialize_grads(False)`).",
+        "Return a gradient for it from `backward`.",
+        ("{f.name} was reached, and what arrived is None", _NONE),
+    ),
+    Leaf(
+        "returned",
+        lambda f: f.last is not None and f.last.kind == "grad",
+        "{f.name}.grad is None: the last pass was `autograd.grad()`, which returns gradients and writes no `.grad`.",
+        "Use what `autograd.grad()` returned, or call `backward()`.",
+        ("pass {f.last.number} ({f.last.label}) returned it",),
+    ),
+    Leaf(
+        "probed",
+        lambda f: f.last is not None and f.last.kind == "probe",
+        "{f.name}.grad is None: only a probe has run, which leaves every `.grad` untouched.",
+        "Call `backward()`.",
+        ("pass {f.last.number} is a probe",),
+    ),
+    Leaf(
+        "cleared",
+        lambda f: f.last is not None,
+        "{f.name}.grad is None although a gradient was captured: it was cleared since (`zero_grad()` sets `.grad` to "
+        "None, its default `set_to_none=True`).",
+        "Read `.grad` before `zero_grad()`.",
+        ("pass {f.last.number} ({f.last.label}) brought {f.brief}", _NONE),
+    ),
+    Leaf(
+        "failed-pass",
+        lambda f: f.failed is not None,
+        "{f.name}.grad is None: the last pass failed before it came here; {f.written}.",
+        "Mend the error and run the forward pass and `backward()` again.",
+        ("{f.failed_fact}",),
+    ),
+    Leaf(
+        "left-out",
+        lambda f: bool(f.passes),
+        "{f.name}.grad is None: no backward pass has reached this leaf. {f.last_label} ran, but left it out "
+        "(`inputs=`, "
+        "`autograd.grad()`, or another output).",
+        "Call `backward()` without `inputs=`, or name it there.",
+        ("{f.ran_fact}",),
+    ),
+    Leaf(
+        "not-run",
+        lambda f: f.watched,
+        "{f.name}.grad is None: no backward() has been seen yet.",
+        "Call `backward()`.",
+        ("the widget watches, and has seen no pass",),
+    ),
+    Leaf(
+        "function-none",
+        lambda f: f.freed and bool(f.others) and bool(f.handed_none_by),
+        "{f.name}.grad is None although `backward()` has run and other leaves have gradients: the custom Function "
+        "{f.handed_none_by} has returned None for it, or `inputs=` left it out, or it was cleared.",
+        "Return a gradient for it from `backward` of the Function. " + _LOOK,
+        ("{f.others_fact}", "{f.name} is used by {f.handed_none_by}", "what was saved has been freed"),
+    ),
+    Leaf(
+        "left-out",
+        lambda f: f.freed and bool(f.others),
+        "{f.name}.grad is None although `backward()` has run and other leaves have gradients: `inputs=` left it "
+        "out, or "
+        "it alone was cleared since; the state does not tell which.",
+        "Call `backward()` without `inputs=`. " + _LOOK,
+        ("{f.others_fact}", "what was saved has been freed"),
+    ),
+    Leaf(
+        "cleared",
+        lambda f: f.freed,
+        "{f.name}.grad is None although a pass has run through this graph: it was cleared since (`zero_grad()` sets "
+        "`.grad` to None, its default `set_to_none=True`), or the pass was `autograd.grad()`, which writes no `.grad`; "
+        "the state does not tell which.",
+        "Read `.grad` before `zero_grad()`. " + _LOOK,
+        ("what was saved has been freed, so a pass has run", "no leaf of this graph has a gradient"),
+    ),
+    Leaf(
+        "not-run",
+        lambda f: f.reached and f.whole,
+        "{f.name}.grad is None because `backward()` has not run yet on {f.outputs} (or it ran with "
+        "retain_graph=True and "
+        "`.grad` was cleared since).",
+        "Call `{f.outputs_code}.backward()`.",
+        ("{f.name} is behind {f.outputs}", "what was saved for backward is still there"),
+    ),
+    Leaf(
+        "not-run",
+        lambda f: f.reached,
+        "{f.name}.grad is None: `backward()` has not run yet on {f.outputs}, or `.grad` was cleared since. These "
+        "operations save nothing, so the state does not tell which.",
+        "Call `{f.outputs_code}.backward()`. " + _LOOK,
+        ("{f.name} is behind {f.outputs}",),
+    ),
+    Leaf(
+        "unused",
+        lambda _: True,
+        "{f.name}.grad is None: no tensor in scope was computed from {f.name}. Either it was not used, or `backward()` "
+        "has not run, or the graph is gone and `.grad` was cleared.",
+        "Ask with the loss: `gw.why({f.name}, loss)`.",
+        ("{f.name}.requires_grad is True", _NONE),
+    ),
+)
+
+PRESENT: tuple[Leaf | Found, ...] = (
+    Found(lambda f: f.numbers.bad),
+    Found(lambda f: f.numbers.zero),
+    Leaf(
+        "from-elsewhere",
+        lambda f: f.asked and not f.reached and f.grad is not None,
+        "{f.name} has a gradient, but not from {f.outputs}, which does not depend on it: another pass has written it.",
+        "Ask with the loss that you mean: `gw.why({f.name}, loss)`.",
+        ("{f.name} is not behind {f.outputs}",),
+    ),
+    Leaf(
+        "failed-pass",
+        lambda f: f.grad is not None and f.is_leaf and f.failed is not None and f.last is f.failed,
+        "{f.name}.grad was written by {f.last_label}, which failed after that: this step's gradients are incomplete.",
+        "Mend the error, call `zero_grad()`, and run the forward pass and `backward()` again.",
+        ("{f.failed_fact}", "{f.written}"),
+    ),
+    Found(lambda f: f.numbers.hooked),
+    Found(lambda f: f.numbers.accumulated),
+    Found(lambda f: f.numbers.several if f.is_leaf else None),
+    Found(lambda f: f.numbers.broadcast if f.is_leaf else None),
+    Found(lambda f: f.numbers.hook_possible),
+    Leaf(
+        "present",
+        lambda f: f.grad is not None,
+        "{f.name} has a gradient, and nothing about it is unusual: finite, not zero, from one use.{f.unwatched}",
+        "",
+        ("{f.name}.grad is {f.brief}",),
+    ),
+)
+
+TREE: tuple[Leaf | Found, ...] = (*ITSELF, *PRESENT, *UNTRACKED, *STRUCTURE, *MISSING)
+"""Asked from the first to the last."""
+
+
+def decide(f: Facts) -> Diagnosis:
+    """The first answer that holds."""
+    if f.gradient is None:
+        tree: tuple[Leaf | Found, ...] = (*ITSELF, *UNTRACKED, *STRUCTURE, *MISSING)
+    else:
+        tree = TREE
+    for leaf in tree:
+        answer = _ask(leaf, f)
+        if answer is not None:
+            return answer
+    return Diagnosis("unknown", f"Nothing is known of the gradient of {f.name}.", "", ())
+
+
+def _ask(leaf: Leaf | Found, f: Facts) -> Diagnosis | None:
+    """The answer of one leaf, None if it does not hold, or if this tensor does not tell."""
+    try:
+        if isinstance(leaf, Leaf):
+            answer = leaf.diagnosis(f) if leaf.when(f) else None
+            return answer and replace(answer, evidence=(*answer.evidence, *f.aliases))
+        found = leaf.find(f)
+        if found is None:
+            return None
+        return Diagnosis(found.kind, found.cause, found.remedy, (*found.evidence, *f.also(found.kind)))
+    except Exception:  # sparse, nested and wrapped tensors refuse many questions
+        return None
+
+
+def _cut_is(f: Facts, kind: str) -> bool:
+    return f.taken_from is not None and f.taken_from.kind == kind
+
+
+def _trail_is(f: Facts, kind: str) -> bool:
+    return f.cut is not None and f.cut.kind == kind
