@@ -235,6 +235,14 @@ class Facts:
         return " and ".join(names[:2]) or "any output"
 
     @cached_property
+    def heads(self) -> str:
+        """The outputs of all graphs in scope, those with names."""
+        if self.here is None:
+            return ""
+        heads = [p for p in self.here.columns.outputs if not self.here.edges.consumers[p[0]] and p != self.place]
+        return " and ".join(list(filter(None, map(self.here.name_of, heads)))[:3])
+
+    @cached_property
     def in_outputs(self) -> set[int]:
         """Nodes that lie behind the outputs."""
         if self.here is None:

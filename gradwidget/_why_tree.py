@@ -373,7 +373,7 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "function-none",
-        lambda f: f.freed and bool(f.others) and bool(f.handed_none_by),
+        lambda f: f.reached and f.freed and bool(f.others) and bool(f.handed_none_by),
         "{f.name}.grad is None although `backward()` has run and other leaves have gradients: the custom Function "
         "{f.handed_none_by} has returned None for it, or `inputs=` left it out, or it was cleared.",
         "Return a gradient for it from `backward` of the Function. " + _LOOK,
@@ -381,7 +381,7 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "left-out",
-        lambda f: f.freed and bool(f.others),
+        lambda f: f.reached and f.freed and bool(f.others),
         "{f.name}.grad is None although `backward()` has run and other leaves have gradients: `inputs=` left it "
         "out, or "
         "it alone was cleared since; the state does not tell which.",
@@ -390,7 +390,7 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "cleared",
-        lambda f: f.freed,
+        lambda f: f.reached and f.freed,
         "{f.name}.grad is None although a pass has run through this graph: it was cleared since (`zero_grad()` sets "
         "`.grad` to None, its default `set_to_none=True`), or the pass was `autograd.grad()`, which writes no `.grad`; "
         "the state does not tell which.",
@@ -413,6 +413,15 @@ MISSING: tuple[Leaf, ...] = (
         "operations save nothing, so the state does not tell which.",
         "Call `{f.outputs_code}.backward()`. " + _LOOK,
         ("{f.name} is behind {f.outputs}",),
+    ),
+    Leaf(
+        "unreachable",
+        lambda f: f.freed and bool(f.heads),
+        "{f.name}.grad is None: `backward()` has run, but what was computed here ({f.heads}) does not lead to "
+        "{f.name}. Either it was not used, or a cut lies between (`detach()`, `no_grad`, `.item()`, `.data`, numpy).",
+        "Ask with the loss: `gw.why({f.name}, loss)`, and run the forward pass inside `with gw.record():` to see where "
+        "it is cut.",
+        ("{f.name} is not behind {f.heads}", _NONE),
     ),
     Leaf(
         "unused",

@@ -539,6 +539,15 @@ def a_no_grad_result_enters():
     return why(x, loss)
 
 
+@situation("unreachable", "does not lead to first.weight", "detach()")
+def the_graph_that_ran_does_not_lead_to_it():
+    first, second = nn.Linear(3, 2), nn.Linear(2, 1)
+    h = first(torch.ones(1, 3)).detach()
+    loss = second(h).sum()
+    loss.backward()
+    return why(first.weight)
+
+
 @situation("unused", "no tensor in scope was computed from x")
 def nothing_in_scope_uses_it():
     x = leaf()
