@@ -9,7 +9,9 @@ from gradwidget._errors import (
     UnknownNodeError,
 )
 from gradwidget._inspect import backward_graph
+from gradwidget._ipython import load_ipython_extension, unload_ipython_extension
 from gradwidget._passes import BackwardPass
+from gradwidget._record import record
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
@@ -30,6 +32,9 @@ __all__ = [
     "Summary",
     "UnknownNodeError",
     "backward_graph",
+    "load_ipython_extension",
+    "record",
+    "unload_ipython_extension",
 ]
 
 __version__ = "0.1.0"

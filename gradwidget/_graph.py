@@ -14,7 +14,12 @@ Names = Mapping[tuple[int, int], Sequence[str]]
 
 
 def build(
-    columns: Columns, names: Names, sources: Mapping[int, str], second: Collection[int], torch_version: str
+    columns: Columns,
+    names: Names,
+    sources: Mapping[int, str],
+    modules: Mapping[int, str],
+    second: Collection[int],
+    torch_version: str,
 ) -> nx.MultiDiGraph[int]:
     """The graph as `backward_graph` returns it, built in bulk. `second`: nodes that a backward pass has made."""
     made = frozenset(second)
@@ -27,7 +32,7 @@ def build(
     with collector_paused():
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
         graph.add_nodes_from(
-            (key, _attributes(columns, key, names_of, cuts, sources) | {"order": 2 if key in made else 1})
+            (key, _attributes(columns, key, names_of, cuts, sources, modules) | {"order": 2 if key in made else 1})
             for key in range(len(columns))
         )
         graph.add_edges_from(
@@ -49,6 +54,7 @@ def _attributes(
     names: Mapping[int, list[str]],
     cuts: Mapping[int, list[int]],
     sources: Mapping[int, str],
+    modules: Mapping[int, str],
 ) -> dict[str, Any]:
     op = columns.ops[columns.op[key]]
     forms = columns.forms_of(key)
@@ -64,7 +70,7 @@ def _attributes(
         "devices": tuple(form.device for form in forms),
         "saved": op.saved,
         "cut": tuple(cuts.get(key, ())),
-        "module": "",
+        "module": modules.get(key, ""),
         "source": sources.get(key, ""),
         "sequence": columns.sequence[key],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 import weakref
 from collections.abc import Callable
@@ -31,6 +32,12 @@ def place_of(filename: str, line: int) -> str:
     return f"{filename.rpartition('/')[2]}:{line}"
 
 
+def running_cell() -> int:
+    """Number of the cell that is running, 0 outside of IPython."""
+    number = getattr(shell(), "execution_count", 0)
+    return number if type(number) is int else 0
+
+
 def after_cell(owner: Any) -> bool:
     """Call `owner.cell_ended()` once the running cell has ended. False where nobody tells when that is."""
     current = shell()
@@ -49,3 +56,19 @@ def _cell_ended(*_: object) -> None:
         with contextlib.suppress(Exception):  # a broken widget must not spoil the user's cell
             ended()
     _deep.drain()
+
+
+_EXTENSIONS = ("_record",)
+"""Rooms with a `load(shell)` and an `unload(shell)`."""
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext gradwidget`: record every cell from now on."""
+    for room in _EXTENSIONS:
+        importlib.import_module(f"gradwidget.{room}").load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext gradwidget`: stop that."""
+    for room in _EXTENSIONS:
+        importlib.import_module(f"gradwidget.{room}").unload(ipython)
