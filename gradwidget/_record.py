@@ -9,6 +9,8 @@ Nothing that goes wrong here reaches the user's forward pass.
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import itertools
 import math
 import sys
@@ -25,7 +27,8 @@ import torch
 from torch.nn.modules import module as torch_modules
 from torch.overrides import TorchFunctionMode
 
-from gradwidget._ipython import place_of, running_cell
+from gradwidget._ipython import place_of as line_name
+from gradwidget._ipython import running_cell
 from gradwidget._summary import copy_of, norm, readable
 
 SMALL = 64
@@ -94,6 +97,7 @@ class Log:
         self.compiled: list[tuple[int, int]] = []
         self.last = _sequence()
         self.depth = 0
+        self.aside = 0  # compiled regions that are running
         self.mode: _Mode | None = None
         self.stack: list[tuple[int, int]] = []  # call, and the sequence number at which it began
         self._next = itertools.count()
@@ -139,7 +143,7 @@ class Log:
             self._note_gap(last, before, frame)
         before = max(before, last)
         if after > before:
-            self._add(before, after, self._place_of(frame))
+            self._add(before, after, self.place_of(frame))
             if func is not torch.autograd.grad:  # what that returns need not come from its last node
                 self._keep(after - 1, result)
 
@@ -166,12 +170,12 @@ class Log:
         while frame is not None:
             code = frame.f_code
             if code.co_name == "apply" and code.co_filename == _FUNCTION_FILE:
-                places.append(self._place_of(frame.f_back))
+                places.append(self.place_of(frame.f_back))
             frame = frame.f_back
         for i in range(min(len(places), before - last) - 1, -1, -1):  # the innermost is the youngest
             self._add(before - 1 - i, before - i, places[i])
 
-    def _place_of(self, frame: FrameType | None) -> int:
+    def place_of(self, frame: FrameType | None) -> int:
         """The innermost line outside of torch."""
         while frame is not None and _is_torch(frame.f_code.co_filename):
             frame = frame.f_back
@@ -181,7 +185,7 @@ class Log:
         found = self._interned.get(key)
         if found is None:
             found = self._interned[key] = len(self.places)
-            self.places.append(Place(*key, place_of(*key), self._cell))
+            self.places.append(Place(*key, line_name(*key), self._cell))
         return found
 
     def _keep(self, sequence: int, result: Any) -> None:
@@ -443,27 +447,35 @@ def _step_aside() -> Callable[[], None]:
     """A compiled region begins: a hook or a mode of ours would keep it from being compiled. Returns what ends that."""
     global _aside
     log = _log_here()
-    place, before = -1, 0
     with _lock:
         _aside += 1
         _take_hooks()
-    if log is not None and log.mode is not None:
-        with contextlib.suppress(Exception):
-            place = log._place_of(sys._getframe(1))
-        _pull(log.mode)
-        before = _sequence()
+    if log is None:
+        return _hooks_again
+    log.aside += 1
+    if log.aside > 1 or log.mode is None:
+        return functools.partial(_come_back, log, 0, -1)
+    place = -1
+    with contextlib.suppress(Exception):
+        place = log.place_of(sys._getframe(1))
+    _pull(log.mode)
+    return functools.partial(_come_back, log, _sequence(), place)
 
-    def come_back() -> None:
-        global _aside
-        with _lock:
-            _aside -= 1
-            if not _aside and _open and not _handles:
-                _put_hooks()
-        if log is not None and log.mode is not None and log.depth:
-            log.note_compiled(before, _sequence(), place)
-            log.mode.__enter__()
 
-    return come_back
+def _come_back(log: Log, before: int, place: int) -> None:
+    _hooks_again()
+    log.aside -= 1
+    if not log.aside and log.mode is not None:
+        log.note_compiled(before, _sequence(), place)
+        log.mode.__enter__()
+
+
+def _hooks_again() -> None:
+    global _aside
+    with _lock:
+        _aside -= 1
+        if not _aside and _open and not _handles:
+            _put_hooks()
 
 
 class _Compilers:
@@ -472,6 +484,8 @@ class _Compilers:
     def __init__(self) -> None:
         self._context: Any = None
         self._compile: Any = None
+        self._module: Any = None
+        self._call: Any = None
 
     def watch(self) -> None:
         frames = sys.modules.get("torch._dynamo.eval_frame")
@@ -483,6 +497,10 @@ class _Compilers:
         if context is not None and "enter_exit_hooks" not in vars(context):
             context.enter_exit_hooks = property(_enter_hooks, _set_enter_hooks)
             self._context = context
+        module = getattr(frames, "OptimizedModule", None)
+        if module is not None and "__call__" in vars(module):  # it would warn of our hooks
+            self._module, self._call = module, module.__call__
+            module.__call__ = functools.partialmethod(_call_compiled, module.__call__)
 
     def leave(self) -> None:
         if self._compile is not None:
@@ -490,6 +508,9 @@ class _Compilers:
         if self._context is not None:
             del self._context.enter_exit_hooks
             self._context = None
+        if self._module is not None:
+            self._module.__call__ = self._call
+            self._module = self._call = None
 
     def _import_first(self, *args: Any, **kwargs: Any) -> Any:
         """`torch.compile` where nothing has been compiled yet."""
@@ -497,10 +518,19 @@ class _Compilers:
         with _lock:
             if self._compile is not None:
                 torch.compile, self._compile = self._compile, None
-                import torch._dynamo  # noqa: PLC0415  # takes seconds, so not before somebody compiles
-
+                importlib.import_module("torch._dynamo")  # takes seconds, so not before somebody compiles
                 self.watch()
         return original(*args, **kwargs)
+
+
+def _call_compiled(module: Any, call: Any, *args: Any, **kwargs: Any) -> Any:
+    _module_begins(module, None)
+    come_back = _step_aside()
+    try:
+        return call(module, *args, **kwargs)
+    finally:
+        come_back()
+        _module_ends(module, None, None)
 
 
 def _enter_hooks(context: Any) -> list[Any]:
