@@ -1,5 +1,6 @@
 """See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
 
+from gradwidget._cells import CellRecord
 from gradwidget._errors import (
     GradWidgetError,
     GraphGoneError,
@@ -20,6 +21,7 @@ from gradwidget._widget import GradWidget
 
 __all__ = [
     "BackwardPass",
+    "CellRecord",
     "GradWidget",
     "GradWidgetError",
     "GraphGoneError",

@@ -15,6 +15,7 @@ import torch
 
 from gradwidget import _graph, _made, _names, _saved
 from gradwidget._capture import KEEP, Recorder, made_by_passes
+from gradwidget._cells import Strip
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
 from gradwidget._history import History
 from gradwidget._ipython import place_of
@@ -100,6 +101,11 @@ class Inspection:
         self._leaves = {}
         if watch:
             self._watch(nodes)
+        self.cells = Strip({key: self._tensors[key, 0] for key in self._leaf_keys()}, weakref.ref(self))
+
+    def _leaf_keys(self) -> list[int]:
+        leaves = {op for op, one in enumerate(self.columns.ops) if one.kind == "leaf"}
+        return [key for key, op in enumerate(self.columns.op) if op in leaves]
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -441,8 +447,10 @@ class Inspection:
         return _graph.build(
             self.columns,
             self.names,
-            self.sources,
-            {key: self.made.module(key) for key in self.made.modules},
+            {
+                key: (self.made.module(key), self.sources.get(key, ""))
+                for key in self.sources.keys() | self.made.modules.keys()
+            },
             self.second,
             str(torch.__version__),
         )
@@ -520,6 +528,7 @@ class Inspection:
         if self._recorder is not None:
             self._recorder.close()
         self.let_go()
+        self.cells.close()
         self.closed = True
         _held.discard(self)
 

@@ -58,7 +58,7 @@ def _cell_ended(*_: object) -> None:
     _deep.drain()
 
 
-_EXTENSIONS = ("_record",)
+_EXTENSIONS = ("_record", "_cells")
 """Rooms with a `load(shell)` and an `unload(shell)`."""
 
 

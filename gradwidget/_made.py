@@ -214,7 +214,8 @@ class _Roots:
         return ".".join(filter(None, (first, start, call.path)))
 
     def name(self, outermost: Call) -> str:
-        return self._root_of[id(outermost.root)][0] or outermost.type
+        name, root, _ = self._root_of[id(outermost.root)]
+        return name or next((n for n, one, _ in self._below if one is root and n), "") or outermost.type
 
     def _type(self, call: Call) -> str:
         root = call.root()
@@ -231,12 +232,53 @@ def _holds(module: Any) -> bool:
 
 def code_of(place: Place) -> str:
     """The text of a source line, "" where it can't be had."""
-    return linecache.getline(place.filename, place.line).strip()
+    return linecache.getline(place.filename, place.line).strip()[:_LONG]
 
 
-def lines_of(filename: str, wanted: Collection[int], around: int, most: int) -> list[tuple[int, str]]:
-    """(number, text) of the wanted lines of a file and some around them; of up to `most` lines, all."""
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The lines of one cell or file that made nodes, and some around them. `title`: "cell 3", "model.py"."""
+
+    title: str
+    lines: list[tuple[int, str]]  # (line number, text)
+
+
+_LONG = 300  # characters of a line
+_WHOLE = 60  # lines up to which a file is shown whole
+_AROUND = 2  # lines around the others
+_CODE = 64_000  # characters in all
+
+
+def code(made: Made) -> tuple[list[Code], dict[Place, tuple[int, int]]]:
+    """The code that made nodes, as far as it can be had; and where each place stands in it, as (index, line)."""
+    wanted: dict[tuple[str, str], dict[int, Place]] = {}
+    for place in made.places.values():
+        wanted.setdefault((place.filename, _title(place)), {})[place.line] = place
+    files: list[Code] = []
+    found: dict[Place, tuple[int, int]] = {}
+    room = _CODE
+    for (filename, title), places in sorted(wanted.items(), key=lambda item: _order(item[0][1])):
+        lines = [(n, text[:_LONG]) for n, text in _lines(filename, places)]
+        room -= sum(len(text) for _, text in lines)
+        if lines and room >= 0:
+            known = {n for n, _ in lines}
+            found |= {place: (len(files), n) for n, place in places.items() if n in known}
+            files.append(Code(title, lines))
+    return files, found
+
+
+def _title(place: Place) -> str:
+    return place.text.removesuffix(f", line {place.line}").removesuffix(f":{place.line}")
+
+
+def _order(title: str) -> tuple[bool, int, str]:
+    number = "".join(c for c in title if c.isdigit())
+    cell = title.startswith("cell ")
+    return not cell, int(number) if cell and number else 0, title
+
+
+def _lines(filename: str, wanted: Collection[int]) -> list[tuple[int, str]]:
     lines = linecache.getlines(filename)
-    shown = {n for line in wanted for n in range(line - around, line + around + 1)}
-    whole = len(lines) <= most
+    shown = {n for line in wanted for n in range(line - _AROUND, line + _AROUND + 1)}
+    whole = len(lines) <= _WHOLE
     return [(n, text.rstrip("\n")) for n, text in enumerate(lines, 1) if whole or n in shown]

@@ -121,7 +121,7 @@ class Log:
         if self.mode is not None:  # a recording that was ended in another thread
             _pull(self.mode)
         self.mode = _Mode(self)
-        self.mode.__enter__()
+        _C._push_on_torch_function_stack(self.mode)
 
     def leave(self) -> None:
         mode, self.mode = self.mode, None
@@ -298,7 +298,7 @@ _inside_torch: dict[str, bool] = {}
 def _is_torch(filename: str) -> bool:
     known = _inside_torch.get(filename)
     if known is None:
-        known = _inside_torch[filename] = filename.startswith((_TORCH, _HERE)) or filename.startswith("<frozen")
+        known = _inside_torch[filename] = filename.startswith((_TORCH, _HERE, "<frozen"))
     return known
 
 
@@ -377,9 +377,6 @@ def _pull(mode: TorchFunctionMode) -> None:
 _local = threading.local()
 _lock = threading.RLock()
 _logs: list[Log] = []
-_open = 0
-_aside = 0  # compiled regions that are running: nothing of ours is in place meanwhile
-_handles: list[Any] = []
 
 
 def logs() -> list[Log]:
@@ -431,27 +428,50 @@ def _module_ends(module: Any, _: Any, __: Any) -> None:
             log.leave()
 
 
-def _put_hooks() -> None:
-    _handles[:] = [
-        torch_modules.register_module_forward_pre_hook(_module_begins),
-        torch_modules.register_module_forward_hook(_module_ends, always_call=True),
-    ]
+class _Hooks:
+    """Global module hooks: in place while anybody records, and no compiled region is running."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._aside = 0
+        self._handles: list[Any] = []
+
+    def open(self, by: int) -> None:
+        """One recording more, or one less."""
+        with _lock:
+            first, self._open = not self._open, self._open + by
+            if first:
+                _compilers.watch()
+            elif not self._open:
+                _compilers.leave()
+            self._settle()
+
+    def aside(self, by: int) -> None:
+        """One compiled region more, or one less."""
+        with _lock:
+            self._aside += by
+            self._settle()
+
+    def _settle(self) -> None:
+        wanted = self._open > 0 and not self._aside
+        if wanted and not self._handles:
+            self._handles = [
+                torch_modules.register_module_forward_pre_hook(_module_begins),
+                torch_modules.register_module_forward_hook(_module_ends, always_call=True),
+            ]
+        while self._handles and not wanted:
+            self._handles.pop().remove()
 
 
-def _take_hooks() -> None:
-    while _handles:
-        _handles.pop().remove()
+_hooks = _Hooks()
 
 
 def _step_aside() -> Callable[[], None]:
     """A compiled region begins: a hook or a mode of ours would keep it from being compiled. Returns what ends that."""
-    global _aside
     log = _log_here()
-    with _lock:
-        _aside += 1
-        _take_hooks()
+    _hooks.aside(1)
     if log is None:
-        return _hooks_again
+        return functools.partial(_hooks.aside, -1)
     log.aside += 1
     if log.aside > 1 or log.mode is None:
         return functools.partial(_come_back, log, 0, -1)
@@ -463,19 +483,11 @@ def _step_aside() -> Callable[[], None]:
 
 
 def _come_back(log: Log, before: int, place: int) -> None:
-    _hooks_again()
+    _hooks.aside(-1)
     log.aside -= 1
     if not log.aside and log.mode is not None:
         log.note_compiled(before, _sequence(), place)
-        log.mode.__enter__()
-
-
-def _hooks_again() -> None:
-    global _aside
-    with _lock:
-        _aside -= 1
-        if not _aside and _open and not _handles:
-            _put_hooks()
+        _C._push_on_torch_function_stack(log.mode)
 
 
 class _Compilers:
@@ -552,33 +564,23 @@ class Recording:
         self._log: Log | None = None
 
     def __enter__(self) -> Recording:  # noqa: PYI034  # typing.Self needs Python 3.11
-        global _open
         if self._log is not None:
             return self
         log = self._log = _own_log()
-        with _lock:
-            _open += 1
-            if _open == 1:
-                _put_hooks()
-                _compilers.watch()
+        _hooks.open(1)
         if not log.depth:
             log.start()
         log.depth += 1
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
-        global _open
         log, self._log = self._log, None
         if log is None:
             return
         log.depth -= 1
         if not log.depth:
             log.leave()
-        with _lock:
-            _open -= 1
-            if not _open:
-                _take_hooks()
-                _compilers.leave()
+        _hooks.open(-1)
 
     def __repr__(self) -> str:
         return f"record({'on' if self._log is not None else 'off'})"
