@@ -34,8 +34,9 @@ def place_of(filename: str, line: int) -> str:
 
 def running_cell() -> int:
     """Number of the cell that is running, 0 outside of IPython."""
-    number = getattr(shell(), "execution_count", 0)
-    return number if type(number) is int else 0
+    # Some versions of IPython count on before the cell has run, some after it.
+    history = getattr(getattr(shell(), "history_manager", None), "input_hist_raw", None)
+    return max(0, len(history) - 1) if isinstance(history, list) else 0
 
 
 def after_cell(owner: Any) -> bool:

@@ -104,13 +104,13 @@ class Log:
         self._interned: dict[tuple[str, int], int] = {}
         self._paths: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._counts: dict[int, tuple[weakref.ref[Any], Iterator[int]]] = {}
-        self._cell = 0
+        self._cell: int | None = None  # before a cell is run, its number is not known
 
     # --- begin and end -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """From here on: line numbers of cells as they are called now, calls counted from 1."""
-        self._cell = running_cell()
+        self._cell = None
         self._interned, self._paths, self._counts = {}, {}, {}
         self.enter()
 
@@ -184,6 +184,8 @@ class Log:
         key = (frame.f_code.co_filename, frame.f_lineno)
         found = self._interned.get(key)
         if found is None:
+            if self._cell is None:
+                self._cell = running_cell()
             found = self._interned[key] = len(self.places)
             self.places.append(Place(*key, line_name(*key), self._cell))
         return found
