@@ -81,8 +81,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     [index, run, position, painting, scale],
   );
 
-  const values = useMemo(() => cellTexts(valueTexts(graph), cells.state?.values), [graph, cells.state]);
-  const gradients = useMemo(() => cellTexts(gradientTexts(pass), cells.state?.grads), [pass, cells.state]);
+  const stood = cells.at(pass, host.step === null);
+  const values = useMemo(() => cellTexts(valueTexts(graph), stood?.values), [graph, stood]);
+  const gradients = useMemo(() => cellTexts(gradientTexts(pass), stood?.grads), [pass, stood]);
   // Placed for the pass as it ended, so that steps move no label.
   const all = useMemo(
     () => (placed ? placeLabels(placed, values, gradients) : []),

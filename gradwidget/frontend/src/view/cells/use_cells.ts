@@ -19,6 +19,8 @@ export interface Cells {
   state: CellView | null;
   /** The last pass by then. */
   pass: Pass | undefined;
+  /** The cell whose end the wires show: the chosen one; the last one unless a pass has begun since, or is replayed. */
+  at(pass: Pass | null, ended: boolean): CellView | null;
   choose(index: number | null): void;
 }
 
@@ -32,6 +34,11 @@ export function useCells(live: LivePayload | null): Cells {
     views,
     state: known,
     pass: live?.passes.find(({ number }) => number === known?.pass),
+    at: (pass, ended) => {
+      const last = views.at(-1) ?? null;
+      const view = known ?? (last?.pass === (pass?.number ?? 0) ? last : null);
+      return ended ? view : null;
+    },
     choose: (index) =>
       setWanted(
         index === null || index === views.length - 1 ? null : { cell: states?.[index]?.cell ?? 0, index },

@@ -6,7 +6,9 @@ export class CodeIndex {
   private readonly byLine = new Map<string, number>();
 
   constructor(private readonly code: CodePayload) {
-    code.places.forEach(([file, line], place) => this.byLine.set(`${file}:${line}`, place));
+    code.places.forEach(([file, line], place) => {
+      this.byLine.set(`${file}:${line}`, place);
+    });
     code.place.forEach((place, key) => {
       if (place < 0) return;
       const list = this.keys.get(place);
