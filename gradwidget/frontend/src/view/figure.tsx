@@ -83,7 +83,10 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
 
   const stood = cells.at(pass, host.step === null);
   const values = useMemo(() => cellTexts(valueTexts(graph), stood?.values), [graph, stood]);
-  const gradients = useMemo(() => cellTexts(gradientTexts(pass), stood?.grads), [pass, stood]);
+  const gradients = useMemo(
+    () => cellTexts(gradientTexts(pass), pass ? stood?.grads : undefined),
+    [pass, stood],
+  );
   // Placed for the pass as it ended, so that steps move no label.
   const all = useMemo(
     () => (placed ? placeLabels(placed, values, gradients) : []),

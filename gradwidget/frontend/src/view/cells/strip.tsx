@@ -3,7 +3,7 @@ import type { Cells } from "./use_cells";
 /** One button for each cell that changed something: back to how values and gradients stood then. */
 export function CellStrip({ cells }: { cells: Cells }) {
   const { views, state, choose } = cells;
-  if (views.length === 0) return null;
+  if (views.length < 2) return null;
   const current = state?.index ?? views.length - 1;
   return (
     <section class="gw-cells" aria-label="Cells" data-gw-cells={views.length} data-gw-cell-at={current}>

@@ -23,7 +23,7 @@ export function CodePane({ code, files, hovered, selected, onLine, onSelect }: P
     const line = pane?.querySelector<HTMLElement>(`[data-gw-place="${lit}"]`);
     if (!pane || !line) return;
     // Within the pane only: the notebook must not move.
-    const top = line.offsetTop - pane.offsetTop;
+    const top = line.offsetTop;
     if (top < pane.scrollTop + HEAD) pane.scrollTop = top - HEAD;
     else if (top + line.offsetHeight > pane.scrollTop + pane.clientHeight)
       pane.scrollTop = top + line.offsetHeight - pane.clientHeight + MARGIN;
