@@ -1,6 +1,10 @@
 """See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
 
+<<<<<<< HEAD
 from gradwidget._diagnosis import Diagnosis
+=======
+from gradwidget._cells import CellRecord
+>>>>>>> wip-rec
 from gradwidget._errors import (
     GradWidgetError,
     GraphGoneError,
@@ -10,8 +14,13 @@ from gradwidget._errors import (
     UnknownNodeError,
 )
 from gradwidget._inspect import backward_graph
+<<<<<<< HEAD
 from gradwidget._ipython import load_ipython_extension
+=======
+from gradwidget._ipython import load_ipython_extension, unload_ipython_extension
+>>>>>>> wip-rec
 from gradwidget._passes import BackwardPass
+from gradwidget._record import record
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
@@ -21,7 +30,11 @@ from gradwidget._widget import GradWidget
 
 __all__ = [
     "BackwardPass",
+<<<<<<< HEAD
     "Diagnosis",
+=======
+    "CellRecord",
+>>>>>>> wip-rec
     "GradWidget",
     "GradWidgetError",
     "GraphGoneError",
@@ -35,7 +48,12 @@ __all__ = [
     "UnknownNodeError",
     "backward_graph",
     "load_ipython_extension",
+<<<<<<< HEAD
     "why",
+=======
+    "record",
+    "unload_ipython_extension",
+>>>>>>> wip-rec
 ]
 
 __version__ = "0.1.0"

@@ -9,6 +9,7 @@ import torch
 
 from gradwidget import _told
 from gradwidget._inspect import Inspection
+from gradwidget._made import code_of
 from gradwidget._passes import Gradient
 from gradwidget._saved import Saved
 from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
@@ -58,8 +59,11 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "label": op.label,
         "kind": op.kind,
         "names": list(names),
-        "module": "",
+        "module": inspection.made.module(key),
+        "module_types": [f"{c.type} (call {c.call})" for c in inspection.modules.get(key, ())],
         "source": inspection.sources.get(key, ""),
+        "code": "",
+        "made_note": "",
         "subtitle": _SUBTITLES.get(op.kind, ""),
         "outputs": [],
         "captures": [],
@@ -77,7 +81,11 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "why": None,
         "problem": "",
     }
+<<<<<<< HEAD
     for part in (_outputs, _why, _captures, _hooks, _function, _saved, _neighbours):
+=======
+    for part in (_source, _outputs, _captures, _hooks, _function, _saved, _neighbours):
+>>>>>>> wip-rec
         try:
             part(inspection, key, found, summaries)
         except Exception as error:
@@ -95,13 +103,29 @@ _SUBTITLES = {
 }
 
 
+def _source(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:
+    made = inspection.made
+    place = made.places.get(key)
+    if place is not None:
+        found["code"] = code_of(place)
+        if place.cell and not found["source"].startswith(f"cell {place.cell},"):
+            found["made_note"] = f"Run by cell {place.cell}."
+    if key in made.compiled:
+        found["made_note"] = "Inside a compiled region nothing is recorded."
+    elif place is None and inspection.kind_of(key) != "leaf":
+        if made.places or inspection.modules:
+            found["made_note"] = "Made outside of record(): its line and module are not known."
+        elif not inspection.sources:
+            found["made_note"] = "Line and module: with gw.record(): or %load_ext gradwidget, before the forward pass."
+
+
 def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
     forms = inspection.columns.forms_of(key) or (Form(None, "", ""),)
     last = inspection.last_pass_with(key)
     op = inspection.columns.ops[inspection.columns.op[key]]
     for output, one in enumerate(forms):
         place = (key, output)
-        value = inspection.value(place)
+        value = inspection.value_or_summary(place)
         gradient = None
         note = ""
         if last is not None:

@@ -14,9 +14,21 @@ Names = Mapping[tuple[int, int], Sequence[str]]
 
 
 def build(
-    columns: Columns, names: Names, sources: Mapping[int, str], second: Collection[int], torch_version: str
+    columns: Columns,
+    names: Names,
+    origins: Mapping[int, tuple[str, str]],
+    second: Collection[int],
+    torch_version: str,
 ) -> nx.MultiDiGraph[int]:
-    """The graph as `backward_graph` returns it, built in bulk. `second`: nodes that a backward pass has made."""
+    """The graph as `backward_graph` returns it, built in bulk.
+
+    Args:
+        columns: what was walked.
+        names: of its tensors.
+        origins: node -> (module, source line), "" unknown.
+        second: nodes that a backward pass has made.
+        torch_version: of the torch that made it.
+    """
     made = frozenset(second)
     names_of: dict[int, list[str]] = {}
     for (key, _), found in sorted(names.items()):
@@ -27,7 +39,7 @@ def build(
     with collector_paused():
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
         graph.add_nodes_from(
-            (key, _attributes(columns, key, names_of, cuts, sources) | {"order": 2 if key in made else 1})
+            (key, _attributes(columns, key, names_of, cuts, origins) | {"order": 2 if key in made else 1})
             for key in range(len(columns))
         )
         graph.add_edges_from(
@@ -48,11 +60,12 @@ def _attributes(
     key: int,
     names: Mapping[int, list[str]],
     cuts: Mapping[int, list[int]],
-    sources: Mapping[int, str],
+    origins: Mapping[int, tuple[str, str]],
 ) -> dict[str, Any]:
     op = columns.ops[columns.op[key]]
     forms = columns.forms_of(key)
     own = names.get(key, ())
+    module, source = origins.get(key, ("", ""))
     return {
         "op": op.name,
         "label": op.label,
@@ -64,7 +77,7 @@ def _attributes(
         "devices": tuple(form.device for form in forms),
         "saved": op.saved,
         "cut": tuple(cuts.get(key, ())),
-        "module": "",
-        "source": sources.get(key, ""),
+        "module": module,
+        "source": source,
         "sequence": columns.sequence[key],
     }

@@ -14,13 +14,14 @@ from typing import Any
 import networkx as nx
 import torch
 
-from gradwidget import _graph, _names, _saved
+from gradwidget import _graph, _made, _names, _saved
 from gradwidget._capture import KEEP, Recorder, made_by_passes
+from gradwidget._cells import Strip
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
 from gradwidget._history import History
 from gradwidget._ipython import place_of
 from gradwidget._outputs import Output, edge_of, resolve
-from gradwidget._passes import BackwardPass, Place
+from gradwidget._passes import BackwardPass, Gradient, Place, opened
 from gradwidget._saved import Saved
 from gradwidget._summary import copy_of, format_number, unobserved
 from gradwidget._walk import Edges, Node, is_leaf, walk
@@ -91,8 +92,9 @@ class Inspection:
                 self._know(place, root.tensor)
         self._take_names(_names.given(names))
         self._take_names(_names.in_scope(frame))
-        self.sources = _sources(nodes)
         self.second = made_by_passes(self.columns)
+        self.made = self._find_made(names, frame)
+        self.sources = _sources(nodes) | {key: place.text for key, place in self.made.places.items()}
         if look and len(nodes) <= LOOKED_AT and keep != "summary":
             for key, node in enumerate(nodes):
                 self._look_at(key, node)
@@ -106,6 +108,11 @@ class Inspection:
         self._leaves = {}
         if watch:
             self._watch(nodes)
+        self.cells = Strip({key: self._tensors[key, 0] for key in self._leaf_keys()}, weakref.ref(self))
+
+    def _leaf_keys(self) -> list[int]:
+        leaves = {op for op, one in enumerate(self.columns.ops) if one.kind == "leaf"}
+        return [key for key, op in enumerate(self.columns.op) if op in leaves]
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -307,16 +314,27 @@ class Inspection:
             tensor = None if nodes is None else self._search(place, nodes)
         return None if tensor is None else tensor.detach()
 
+    def value_or_summary(self, place: Place) -> Gradient:
+        """The same; where the tensor is gone, the `Summary` that was recorded of it."""
+        tensor = self.value(place)
+        if tensor is not None:
+            return tensor
+        recorded = self.made.reduced.get(place)
+        return None if recorded is None else opened(recorded)
+
     @unobserved()
     def known_value(self, place: Place) -> torch.Tensor | None:
         """The same, without a look at what the graph has saved."""
         tensor = self._values.get(place)
-        return self.tensor(place) if tensor is None else tensor
+        if tensor is None:
+            tensor = self.tensor(place)
+        return self.made.whole.get(place) if tensor is None else tensor
 
     @unobserved()
     def small_values(self) -> list[tuple[Place, torch.Tensor]]:
         """The values that fit on a wire."""
-        return [(place, value) for place, value in self._values.items() if value.numel() <= 4 and value.dim() <= 1]
+        values = self.made.whole | self._values
+        return [(place, value) for place, value in values.items() if value.numel() <= 4 and value.dim() <= 1]
 
     def tensor(self, place: Place) -> torch.Tensor | None:
         """The user's own tensor, if it is still alive."""
@@ -383,6 +401,8 @@ class Inspection:
                     f"As the widget first saw it; {changed}." if place in self._values else f"As it is now; {changed}."
                 )
         if place in self._values or self.value(place) is not None:
+            return ""
+        if place in self.made.reduced:
             return ""
         return "Autograd did not keep this value, and no variable in scope holds it."
 
@@ -474,10 +494,33 @@ class Inspection:
         )
         return nodes if same else None  # an in-place edit has given the output another graph
 
+    def _find_made(self, names: object, frame: FrameType | None) -> _made.Made:
+        given = _names.modules_given(names)
+        return _made.find(
+            self.columns,
+            [*given, *_names.modules_in_scope(frame)],
+            given=bool(given) and not given[0][0],
+            second=self.second,
+        )
+
+    @property
+    def modules(self) -> dict[int, tuple[_made.ModuleCall, ...]]:
+        """Module calls in which a node was made, outermost first; only of nodes made under `record()`."""
+        return self.made.modules
+
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The graph as plain data."""
-        return _graph.build(self.columns, self.names, self.sources, self.second, str(torch.__version__))
+        return _graph.build(
+            self.columns,
+            self.names,
+            {
+                key: (self.made.module(key), self.sources.get(key, ""))
+                for key in self.sources.keys() | self.made.modules.keys()
+            },
+            self.second,
+            str(torch.__version__),
+        )
 
     # --- passes --------------------------------------------------------------------------------------------------
 
@@ -553,6 +596,7 @@ class Inspection:
         if self._recorder is not None:
             self._recorder.close()
         self.let_go()
+        self.cells.close()
         self.closed = True
         _held.discard(self)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 import weakref
 from collections.abc import Callable
@@ -32,10 +33,18 @@ def place_of(filename: str, line: int) -> str:
     return f"{filename.rpartition('/')[2]}:{line}"
 
 
+<<<<<<< HEAD
 def cell_files() -> list[str]:
     """File names under which the source of the notebook's cells is known, oldest first."""
     known = getattr(getattr(shell(), "compile", None), "_filename_map", None)
     return list(known) if type(known) is dict else []
+=======
+def running_cell() -> int:
+    """Number of the cell that is running, 0 outside of IPython."""
+    # Some versions of IPython count on before the cell has run, some after it.
+    history = getattr(getattr(shell(), "history_manager", None), "input_hist_raw", None)
+    return max(0, len(history) - 1) if isinstance(history, list) else 0
+>>>>>>> wip-rec
 
 
 def after_cell(owner: Any) -> bool:
@@ -76,3 +85,19 @@ def _cell_ended(*_: object) -> None:
         with contextlib.suppress(Exception):  # a broken widget must not spoil the user's cell
             ended()
     _deep.drain()
+
+
+_EXTENSIONS = ("_record", "_cells")
+"""Rooms with a `load(shell)` and an `unload(shell)`."""
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext gradwidget`: record every cell from now on."""
+    for room in _EXTENSIONS:
+        importlib.import_module(f"gradwidget.{room}").load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext gradwidget`: stop that."""
+    for room in _EXTENSIONS:
+        importlib.import_module(f"gradwidget.{room}").unload(ipython)

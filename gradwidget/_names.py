@@ -89,6 +89,21 @@ def variables_of(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [item for item in _readable(space) if item[0] not in _HISTORY]
 
 
+def modules_given(names: object) -> list[tuple[str, Any]]:
+    """(name, module) of what was given as `names=`; "" is the name of a module that was given by itself."""
+    if _is_module(names):
+        return [("", names)]
+    return [(str(k), v) for k, v in names.items() if _is_module(v)] if isinstance(names, Mapping) else []
+
+
+def modules_in_scope(frame: FrameType | None) -> list[tuple[str, Any]]:
+    """(name, module) of the locals and globals of `frame`, and of the notebook's namespace."""
+    if frame is None:
+        return []
+    items = _local_variables(frame) + _readable(frame.f_globals) + _readable(_notebook_space() or {})
+    return [(name, value) for name, value in items if _is_module(value)]
+
+
 def _local_variables(frame: FrameType) -> list[tuple[str, Any]]:
     space = frame.f_locals
     if space is frame.f_globals:

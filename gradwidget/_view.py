@@ -11,7 +11,6 @@ from gradwidget._diagnosis import Diagnosis
 from gradwidget._inspect import Inspection
 from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
-from gradwidget._summary import summarize
 from gradwidget._told import FunctionInfo, HookCapture, captures, function, grad_of, user_hooks
 from gradwidget._userhooks import UserHook
 from gradwidget._walk import Form, Op
@@ -122,8 +121,11 @@ class NodeView:
 
     @property
     def value(self) -> Any:
-        """Forward value: a tensor of `shape`, None where it is unknown; a tuple of these for several outputs."""
-        return self._each(lambda output: own(self._inspection.value((self.key, output))))
+        """Forward value: a tensor of `shape`, None where it is unknown; a tuple of these for several outputs.
+
+        A `Summary` where the tensor is gone and `record()` has kept only that.
+        """
+        return self._each(lambda output: own(self._inspection.value_or_summary((self.key, output))))
 
     @property
     def gradient(self) -> Any:
@@ -189,12 +191,18 @@ class NodeView:
 
     @property
     def module(self) -> str:
-        """Path of the module that made the node; "" unknown."""
-        return ""
+        """Path of the module whose call made the node, below the root module; "" unknown. Known under `record()`.
+
+        For what the root module has made itself: the root's variable, or its type.
+        """
+        return self._inspection.made.module(self.key)
 
     @property
     def source(self) -> str:
-        """Source line that made the node ("model.py:41"); "" unknown. Known under torch's anomaly mode."""
+        """Source line that made the node ("model.py:41"); "" unknown.
+
+        Known under `record()`, and under torch's anomaly mode.
+        """
         return self._inspection.sources.get(self.key, "")
 
     @property
@@ -215,9 +223,9 @@ class NodeView:
         form = self._form
         parts = [form.text if form is not None else "?"]
         if self._output is not None or len(self._forms) <= 1:
-            value, gradient = self.value, summary_of(self.gradient)
-            if value is not None and summarize(value).text:
-                parts.append(f"value {summarize(value).text}")
+            value, gradient = summary_of(self.value), summary_of(self.gradient)
+            if value is not None and value.text:
+                parts.append(f"value {value.text}")
             if gradient is not None and gradient.text:
                 parts.append(f"gradient {gradient.text}")
         head = " ".join(filter(None, (self.label, self.name)))

@@ -17,6 +17,7 @@ import traitlets
 from comm import DummyComm
 
 from gradwidget import _details, _export, _wire
+from gradwidget._cells import CellRecord
 from gradwidget._errors import GradWidgetError, OptionError, near
 from gradwidget._history import History
 from gradwidget._inspect import Inspection
@@ -97,6 +98,7 @@ class GradWidget(anywidget.AnyWidget):
             direction=direction,
         )
         self.on_msg(_answer)
+        self._follow_cells()
         self._stale = len(self._inspection) > _details.AT_ONCE and after_cell(self)
 
     def _inspect(self, outputs: tuple[Any, ...], names: object, history: History | None = None) -> Inspection:
@@ -109,6 +111,17 @@ class GradWidget(anywidget.AnyWidget):
             history=history,
             changed=_weakly(self),
         )
+
+    def _follow_cells(self) -> None:
+        self._inspection.cells.tell = _weakly(self, cells=True)
+
+    @property
+    def cells(self) -> list[CellRecord]:
+        """How the leaves' values and gradients stood after each cell that changed them.
+
+        Only of cells that ran after `%load_ext gradwidget`; the first entry is the cell that made this widget.
+        """
+        return self._inspection.cells.records
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
@@ -155,6 +168,7 @@ class GradWidget(anywidget.AnyWidget):
         fresh = self._inspect(outputs, names, end_iteration(self._inspection))
         self._inspection.close()
         self._inspection = fresh
+        self._follow_cells()
         self._redraw = True
         if self.selected is not None and not self._exists(self.selected):
             self.selected = None
@@ -298,12 +312,14 @@ def _answer(widget: GradWidget, content: Any, _buffers: Any) -> None:
         widget.send({"kind": "reply", "id": content.get("id"), **widget._reply_to(content)})
 
 
-def _weakly(widget: GradWidget) -> Any:
+def _weakly(widget: GradWidget, *, cells: bool = False) -> Any:
     reference = weakref.ref(widget)
 
-    def changed(complete: bool) -> None:
+    def changed(complete: bool = True) -> None:
         me = reference()
-        if me is not None:
+        if me is not None and cells:
+            me._update_page()
+        elif me is not None:
             me._changed(complete)
 
     return changed

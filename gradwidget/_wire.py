@@ -7,6 +7,7 @@ import json
 import math
 from typing import Any
 
+from gradwidget import _made
 from gradwidget._bad import first_bad
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, norms, texts
@@ -80,6 +81,7 @@ def graph_payload(inspection: Inspection) -> Json:
             "outputs": [[key, output, inspection.name_of((key, output))] for key, output in columns.outputs],
             "values": _values(inspection),
             "second": inspection.second,
+            "code": _code(inspection),
             "notes": list(inspection.notes),
         }
 
@@ -107,6 +109,42 @@ def _values(inspection: Inspection) -> list[list[Any]]:
     return found
 
 
+def _code(inspection: Inspection) -> Json:
+    """`CodePayload`."""
+    places = inspection.made.places
+    files, spots = _made.code(inspection.made)
+    table = list(dict.fromkeys(spots.values()))
+    index = {place: table.index(spot) for place, spot in spots.items()}
+    found = [-1] * len(inspection) if table else []
+    for key, place in places.items():
+        if place in index:
+            found[key] = index[place]
+    return {
+        "recorded": bool(places or inspection.modules),
+        "files": [{"title": one.title, "lines": one.lines} for one in files],
+        "places": table,
+        "place": found,
+    }
+
+
+def _cells(inspection: Inspection) -> list[Json]:
+    """`CellState`s: what has not changed since the one before is left out."""
+    found: list[Json] = []
+    values: dict[int, Any] = {}
+    grads: dict[int, Any] = {}
+    for state in inspection.cells.states:
+        row: Json = {"cell": state.cell, "what": list(state.what), "pass": state.passes}
+        for name, seen, known in (("value", state.values, values), ("grad", state.grads, grads)):
+            changed = [key for key in seen if key < DRAWN and (key not in known or known[key] is not seen[key].item)]
+            items = [seen[key].item for key in changed]
+            known |= {key: seen[key].item for key in changed}
+            row[f"{name}_key"] = changed
+            row[f"{name}_text"] = texts(items)
+            row[f"{name}_norm"] = [None if n is None else number(n) for n in norms(items)]
+        found.append(row)
+    return found
+
+
 @unobserved()
 def live_payload(inspection: Inspection) -> Json:
     """`LivePayload`."""
@@ -123,6 +161,7 @@ def live_payload(inspection: Inspection) -> Json:
         "freed": freed,
         "passes": [pass_payload(inspection, one) for one in sent],
         "probe": _probe(inspection, freed=freed),
+        "cells": _cells(inspection),
         "dropped": inspection.dropped + len(passes) - len(sent),
     }
 

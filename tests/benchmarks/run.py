@@ -8,6 +8,7 @@ Reported, never asserted: machines are noisy.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import platform
@@ -108,6 +109,26 @@ def watching(name: str, build: Callable[[], torch.Tensor], rounds: int = ROUNDS)
     return [_row(name, nodes, "backward, plain", base, 1.0), extra]
 
 
+def recording(name: str, build: Callable[[], torch.Tensor], rounds: int = ROUNDS) -> list[dict[str, Any]]:
+    """A forward pass inside of `record()` against the same without, in turns."""
+    plain, recorded = [], []
+    nodes = 0
+    for _ in range(rounds):
+        for times, inside in ((plain, False), (recorded, True)):
+            gc.collect()
+            with gw.record() if inside else contextlib.nullcontext():
+                start = time.perf_counter()
+                loss = build()
+                times.append(time.perf_counter() - start)
+            nodes = nodes or bare_walk(loss.grad_fn)
+            del loss
+            drain()
+    base, with_record = statistics.median(plain), statistics.median(recorded)
+    extra = _row(name, nodes, "forward, recorded", with_record, with_record / base)
+    extra["us_per_node_extra"] = (with_record - base) / nodes * 1e6
+    return [_row(name, nodes, "forward, plain", base, 1.0), extra]
+
+
 def _row(graph: str, nodes: int, step: str, took: float, ratio: float) -> dict[str, Any]:
     return {
         "graph": graph,
@@ -145,7 +166,8 @@ def main() -> None:
             build = make()
             rows += structure(name, build)
             if name != "chain":
-                rows += watching(name, build, 31 if name in ("toy", "MLP") else ROUNDS)
+                rounds = 31 if name in ("toy", "MLP") else ROUNDS
+                rows += watching(name, build, rounds) + recording(name, build, rounds)
     bundle = Path(gw.__file__).parent / "static" / "widget.js"
     size = bundle.stat().st_size if bundle.exists() else 0
     software = f"Python {platform.python_version()}, torch {torch.__version__}"

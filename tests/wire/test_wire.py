@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import linecache
 import os
 import re
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 import torch
 from torch import nn
 
-from gradwidget import GradWidget, _wire
+import gradwidget
+from gradwidget import GradWidget, _cells, _wire
 
 HERE = Path(__file__).parent
 WRITE = os.environ.get("GW_WRITE_GOLDENS") == "1"
@@ -89,8 +91,10 @@ def shown(case, after):
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case, when):
-    found = shown(case, when == "after")
-    folder = HERE / f"{case}-{when}"
+    compare(shown(case, when == "after"), HERE / f"{case}-{when}")
+
+
+def compare(found, folder):
     for name, payload in found.items():
         path = folder / f"{name}.json"
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
@@ -98,6 +102,43 @@ def test_golden(case, when):
             folder.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
         assert json.loads(path.read_text("utf-8")) == json.loads(text), path.name
+
+
+LESSON = """\
+a = torch.tensor(2.0, requires_grad=True)
+b = torch.tensor(3.0, requires_grad=True)
+
+x = a * b  # </script><b>not HTML</b>
+y = torch.relu(x) + 1
+"""
+
+
+def lesson():
+    """A recorded graph over four cells."""
+    linecache.cache["lesson.py"] = (len(LESSON), None, LESSON.splitlines(keepends=True), "lesson.py")
+    space = {"torch": torch}
+    with gradwidget.record():
+        exec(compile(LESSON, "lesson.py", "exec"), space)
+    a, b, y = space["a"], space["b"], space["y"]
+    with contextlib.closing(make([{"a": a, "b": b, "y": y}, y])) as w:
+        strip = [w._inspection.cells]
+        _cells.after_cell(3, strip)
+        y.backward()
+        _cells.after_cell(4, strip)
+        with torch.no_grad():
+            a -= 0.5 * a.grad
+        _cells.after_cell(5, strip)
+        a.grad = b.grad = None
+        _cells.after_cell(6, strip)
+        return payloads(w)
+
+
+def test_golden_of_recorded_code_and_cells():
+    found = lesson()
+    compare(found, HERE / "lesson")
+    assert set(found["graph"]["code"]) == fields("CodePayload")
+    assert all(set(one) == fields("CodeFile") for one in found["graph"]["code"]["files"])
+    assert all(set(one) == fields("CellState") for one in found["live"]["cells"])
 
 
 @pytest.mark.parametrize("after", [False, True])

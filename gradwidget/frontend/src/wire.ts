@@ -46,7 +46,22 @@ export interface GraphPayload {
   outputs: [number, number, string][]; // [key, output number, name or ""]
   values: [number, number, string][]; // [key, output, short text], only where known and short
   second: number[]; // nodes that a backward pass with create_graph=True has made: the second-order part
+  code: CodePayload;
   notes: string[]; // sentences for the user about the whole graph ("loss2 needs no gradient and was left out")
+}
+
+/** The source lines that made nodes; only known of what was made under record() or %load_ext gradwidget. */
+export interface CodePayload {
+  recorded: boolean; // something of this graph was
+  files: CodeFile[]; // cells first
+  places: [number, number][]; // [index into files, line number]: every line that made nodes
+  place: number[]; // per node, index into places, -1 unknown; empty without places
+}
+
+/** A cell, or the lines of a file around those that made nodes. The text is text. */
+export interface CodeFile {
+  title: string; // "cell 3", "model.py"
+  lines: [number, string][]; // [line number, text]; numbers may leave out some
 }
 
 export type Kind = "operation" | "leaf" | "function" | "checkpoint" | "compiled" | "hook";
@@ -66,6 +81,20 @@ export interface LivePayload {
   passes: Pass[]; // oldest first
   probe: Probe;
   dropped: number; // older passes whose numbers are no longer sent along
+  cells: CellState[]; // oldest first; of cells that ran after %load_ext gradwidget
+}
+
+/** How the leaves stood after a cell. Columns hold what has changed since the cell before. */
+export interface CellState {
+  cell: number; // 0: a cell without a number
+  what: string[]; // "built", "backward", "backward ×3", "step", "zero_grad", "clip", "gradients changed"
+  pass: number; // number of the last pass seen by then, 0 none
+  value_key: number[]; // leaves whose value has changed
+  value_text: string[]; // "" too big, "none"
+  value_norm: (Num | null)[];
+  grad_key: number[]; // leaves whose .grad has changed
+  grad_text: string[]; // "none" where there was none
+  grad_norm: (Num | null)[];
 }
 
 /** The button "probe": a backward pass that leaves every .grad alone. */
@@ -111,8 +140,11 @@ export interface Detail {
   label: string;
   kind: Kind;
   names: string[];
-  module: string; // "" unknown
+  module: string; // "" unknown; path of the module whose call made the node
+  module_types: string[]; // that call and those around it, outermost first: "Linear (call 2)"
   source: string; // "" unknown; "cell 3, line 2"
+  code: string; // text of that line, "" unknown
+  made_note: string; // why these are not known, or more about them; "" otherwise
   subtitle: string; // "operation, not a leaf", "leaf: the gradient is added to .grad"
   outputs: DetailOutput[];
   captures: Capture[]; // oldest first, one for each pass in which this node ran

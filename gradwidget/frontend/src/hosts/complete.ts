@@ -7,9 +7,12 @@ import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
 
-const GRAPH: Gained<GraphPayload, "second"> = { second: [] };
+const GRAPH: Gained<GraphPayload, "second" | "code"> = {
+  second: [],
+  code: { recorded: false, files: [], places: [], place: [] },
+};
 
-const LIVE: Gained<LivePayload, "probe"> = { probe: { possible: false, note: "" } };
+const LIVE: Gained<LivePayload, "probe" | "cells"> = { probe: { possible: false, note: "" }, cells: [] };
 
 const PASS: Gained<
   Pass,
@@ -26,8 +29,26 @@ const PASS: Gained<
 
 const DETAIL: Gained<
   Detail,
-  "hooks" | "hook_steps" | "hooks_note" | "function" | "history" | "history_start"
-> = { hooks: [], hook_steps: [], hooks_note: "", function: null, history: [], history_start: 1 };
+  | "hooks"
+  | "hook_steps"
+  | "hooks_note"
+  | "function"
+  | "history"
+  | "history_start"
+  | "module_types"
+  | "code"
+  | "made_note"
+> = {
+  hooks: [],
+  hook_steps: [],
+  hooks_note: "",
+  function: null,
+  history: [],
+  history_start: 1,
+  module_types: [],
+  code: "",
+  made_note: "",
+};
 
 const SAVED: Gained<Saved, "unpack"> = { unpack: false };
 

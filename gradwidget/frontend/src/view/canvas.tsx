@@ -7,6 +7,7 @@ import { FarPicture } from "./far";
 import { attachGestures } from "./gestures";
 import type { Look } from "./grad/looks";
 import type { Label } from "./labels";
+import { RADIUS } from "./measures";
 import { edgesOf, firstStop, isButton, type Net, neighbour, type Way } from "./net";
 import { boxOf, type Range, rangeOf, sameRange, Tiles } from "./tiles";
 import { HandingWires, Labels, Wires } from "./wires";
@@ -20,11 +21,14 @@ interface Props {
   /** The node at work in the step on view, and the wires along which it hands gradients on. */
   worker: number | null;
   handing: PlacedEdge[];
+  /** Nodes of the source line under the pointer. */
+  lit: readonly number[];
   title: string;
   measure: Measure;
   look(key: number): Look;
   describe(node: PlacedNode, words: string): string;
   onSelect(key: number | null): void;
+  onHover(key: number | null): void;
   onPainted(): void;
 }
 
@@ -44,11 +48,13 @@ export function Canvas({
   selected,
   worker,
   handing,
+  lit,
   title,
   measure,
   look,
   describe,
   onSelect,
+  onHover,
   onPainted,
 }: Props) {
   const surface = useRef<SVGSVGElement>(null);
@@ -122,6 +128,15 @@ export function Canvas({
     return <FarPicture nodes={tiles.nodes(box)} edges={tiles.edges(box)} look={look} />;
   }, [tiles, range, look]);
 
+  const lights = useMemo(() => {
+    const keys = new Set(lit);
+    return placed.nodes
+      .filter((node) => keys.has(node.key) && isButton(node))
+      .map(({ id, x, y, width, height }) => (
+        <rect key={id} x={x - 5} y={y - 5} width={width + 10} height={height + 10} rx={RADIUS + 4} />
+      ));
+  }, [placed, lit]);
+
   const hot = useMemo(() => {
     const touched = placed.nodes.filter(
       (node) => node.id === hover || (node.key === selected && isButton(node)),
@@ -136,6 +151,11 @@ export function Canvas({
     const rect = surface.current.getBoundingClientRect();
     const { x, y, k } = camera.eye;
     return tiles.nodeAt({ x: (event.clientX - rect.left - x) / k, y: (event.clientY - rect.top - y) / k });
+  };
+
+  const pointAt = (node: PlacedNode | null) => {
+    setHover(node?.id ?? null);
+    onHover(node && isButton(node) ? node.key : null);
   };
 
   const focus = (id: string) => {
@@ -189,8 +209,8 @@ export function Canvas({
       tabindex={-1}
       onClick={click}
       onKeyDown={press}
-      onPointerOver={(event) => setHover(nodeOf(event)?.id ?? null)}
-      onPointerLeave={() => setHover(null)}
+      onPointerOver={(event) => pointAt(nodeOf(event))}
+      onPointerLeave={() => pointAt(null)}
     >
       <g ref={world}>
         {far}
@@ -201,6 +221,7 @@ export function Canvas({
         <g class={range.far ? "gw-far" : ""}>
           <HandingWires edges={handing} direction={placed.direction} />
         </g>
+        <g class="gw-lights">{lights}</g>
         <g>{nodes}</g>
         <g>{texts}</g>
       </g>

@@ -6,6 +6,10 @@ import type { GraphPayload } from "../wire";
 import { BadBanner } from "./bad_banner";
 import { Camera } from "./camera_store";
 import { Canvas } from "./canvas";
+import { CellStrip } from "./cells/strip";
+import { cellTexts, useCells } from "./cells/use_cells";
+import { CodeIndex } from "./code/code_index";
+import { CodePane } from "./code/pane";
 import { type Colour, type Look, lookOf } from "./grad/looks";
 import { scaleOf } from "./grad/scale";
 import { ScaleLegend } from "./grad/scale_legend";
@@ -38,6 +42,7 @@ interface Props {
 const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const PANEL_WIDTH = 310;
 const NO_TEXTS: Texts = new Map();
+const NO_KEYS: readonly number[] = [];
 
 export function Figure({ host, graph, signal, root, mark }: Props) {
   const { live, direction } = host;
@@ -56,9 +61,14 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   if (error) throw error;
   const selected = keyOf(host.selected, graph);
   const answer = useDetail(host, selected);
-  const pass = passOf(live, wantedPass);
+  const cells = useCells(live);
+  const pass = cells.state ? (cells.pass ?? null) : passOf(live, wantedPass);
 
   const index = useMemo(() => new GraphIndex(graph), [graph]);
+  const code = useMemo(() => new CodeIndex(graph.code), [graph]);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const [line, setLine] = useState<number | null>(null);
+  const lit = useMemo(() => (line === null ? NO_KEYS : code.nodes(line)), [code, line]);
   const replay = useReplay(host, pass);
   useStepKeys(root, replay);
   const probe = useProbe(host);
@@ -71,8 +81,12 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     [index, run, position, painting, scale],
   );
 
-  const values = useMemo(() => valueTexts(graph), [graph]);
-  const gradients = useMemo(() => gradientTexts(pass), [pass]);
+  const stood = cells.at(pass, host.step === null);
+  const values = useMemo(() => cellTexts(valueTexts(graph), stood?.values), [graph, stood]);
+  const gradients = useMemo(
+    () => cellTexts(gradientTexts(pass), pass ? stood?.grads : undefined),
+    [pass, stood],
+  );
   // Placed for the pass as it ended, so that steps move no label.
   const all = useMemo(
     () => (placed ? placeLabels(placed, values, gradients) : []),
@@ -110,6 +124,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   );
   const select = (key: number | null) => host.select(selectedOf(key, graph));
   const choosePass = (number: number) => {
+    cells.choose(null);
     setWantedPass(wantedFor(number, live));
     host.stepTo(null);
   };
@@ -152,29 +167,41 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
       <div class="gw-main">
-        <div class="gw-canvas" ref={frame}>
-          {placed && net ? (
-            <>
-              <Canvas
-                placed={placed}
-                net={net}
-                camera={camera}
-                labels={labels}
-                selected={selected}
-                worker={worker}
-                handing={handing}
-                title={graph.title}
-                measure={measure}
-                look={look}
-                describe={describe}
-                onSelect={select}
-                onPainted={painted}
-              />
-              <Hints placed={placed} camera={camera} />
-            </>
-          ) : (
-            <p class="gw-wait">Laying out the graph…</p>
-          )}
+        <div class="gw-left">
+          <div class="gw-canvas" ref={frame}>
+            {placed && net ? (
+              <>
+                <Canvas
+                  placed={placed}
+                  net={net}
+                  camera={camera}
+                  labels={labels}
+                  selected={selected}
+                  worker={worker}
+                  handing={handing}
+                  lit={lit}
+                  title={graph.title}
+                  measure={measure}
+                  look={look}
+                  describe={describe}
+                  onSelect={select}
+                  onHover={setHovered}
+                  onPainted={painted}
+                />
+                <Hints placed={placed} camera={camera} />
+              </>
+            ) : (
+              <p class="gw-wait">Laying out the graph…</p>
+            )}
+          </div>
+          <CodePane
+            code={code}
+            files={graph.code.files}
+            hovered={hovered}
+            selected={selected}
+            onLine={setLine}
+            onSelect={jump}
+          />
         </div>
         <PanelEdge width={panelWidth} onResize={setPanelWidth} />
         <Panel
@@ -183,6 +210,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           answer={answer}
           onUnpack={host.silence ? null : answer.unpack}
           selected={selected}
+          cell={cells.state}
           pass={pass}
           taken={position && !position.ended ? position.at : null}
           latest={pass === (live?.passes.at(-1) ?? null)}
@@ -191,6 +219,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           onSelect={select}
         />
       </div>
+      <CellStrip cells={cells} />
       {painting === "grad" && <ScaleLegend scale={scale} />}
       {replay && pass && (
         <Player

@@ -97,6 +97,7 @@ export class Builder {
       freed: passes > 0,
       passes: Array.from({ length: passes }, (_, i) => passOf(i + 1, nodes, edges)),
       probe: { possible: passes === 0, note: probe },
+      cells: [],
       dropped: 0,
     };
     const known = details ? nodes.map((node, key) => [String(key), detailOf(key, node, graph, passes)]) : [];
@@ -268,6 +269,9 @@ function detailOf(key, node, graph, passes) {
       gradients: [gradient],
       note: "",
     })),
+    module_types: [],
+    code: "",
+    made_note: "",
     captures_note: gradient ? "" : "No backward pass yet: call backward().",
     hooks: [],
     hook_steps: [],

@@ -34,6 +34,7 @@ export function payload(
     outputs,
     values: [],
     second: [],
+    code: { recorded: false, files: [], places: [], place: [] },
     notes: [],
   };
   sketches.forEach(

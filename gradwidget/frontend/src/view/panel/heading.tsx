@@ -27,14 +27,21 @@ export function Heading({ detail, second }: { detail: Detail; second: boolean })
       />
       {second && <p class="gw-mute">second order: made by a backward pass</p>}
       {detail.module && (
-        <p class="gw-module">
+        <p class="gw-module" data-gw-module="" title={detail.module_types.join(" › ")}>
           in <Name text={detail.module} />
+          {detail.module_types.length > 0 && ` · ${detail.module_types.at(-1)}`}
         </p>
       )}
       {detail.source && (
-        <code class="gw-source" dir="auto">
-          {detail.source}
-        </code>
+        <div class="gw-source" data-gw-source="">
+          <span class="gw-mute">{detail.source}</span>
+          {detail.code && <code dir="auto">{detail.code}</code>}
+        </div>
+      )}
+      {detail.made_note && (
+        <p class="gw-mute gw-small" data-gw-made-note="">
+          {detail.made_note}
+        </p>
       )}
       {detail.problem && <p class="gw-problem">{detail.problem}</p>}
     </>

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../../host";
 import type { Detail, GraphPayload, Pass } from "../../wire";
+import { CellFacts } from "../cells/facts";
+import type { CellView } from "../cells/use_cells";
 import type { GraphIndex } from "../graph_index";
 import type { PassLinks } from "../passes";
 import type { Answer } from "../state";
@@ -24,6 +26,8 @@ interface Props {
   /** null where nobody can be asked. */
   onUnpack: Unpack | null;
   selected: number | null;
+  /** The cell whose end is on view; null: now. */
+  cell: CellView | null;
   pass: Pass | null;
   /** How many of its steps the player has taken; null for the pass as it ended. */
   taken: number | null;
@@ -59,6 +63,7 @@ export function Panel(props: Props) {
         ) : (
           <BriefHeading graph={graph} selected={selected} />
         )}
+        {props.cell && <CellFacts cell={props.cell} selected={selected} />}
         {detail && (
           <Body
             detail={detail}

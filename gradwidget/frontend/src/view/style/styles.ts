@@ -1,4 +1,5 @@
 import canvas from "./canvas.css";
+import code from "./code.css";
 import frame from "./frame.css";
 import hints from "./hints.css";
 import looks from "./looks.css";
@@ -9,6 +10,16 @@ import player from "./player.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
 
-export const styles = [palette, frame, notices, canvas, hints, looks, player, panel, tensor, story].join(
-  "\n",
-);
+export const styles = [
+  palette,
+  frame,
+  notices,
+  canvas,
+  hints,
+  looks,
+  player,
+  panel,
+  tensor,
+  story,
+  code,
+].join("\n");
