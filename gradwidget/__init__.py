@@ -1,10 +1,7 @@
 """See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
 
-<<<<<<< HEAD
-from gradwidget._diagnosis import Diagnosis
-=======
 from gradwidget._cells import CellRecord
->>>>>>> wip-rec
+from gradwidget._diagnosis import Diagnosis
 from gradwidget._errors import (
     GradWidgetError,
     GraphGoneError,
@@ -14,11 +11,7 @@ from gradwidget._errors import (
     UnknownNodeError,
 )
 from gradwidget._inspect import backward_graph
-<<<<<<< HEAD
-from gradwidget._ipython import load_ipython_extension
-=======
 from gradwidget._ipython import load_ipython_extension, unload_ipython_extension
->>>>>>> wip-rec
 from gradwidget._passes import BackwardPass
 from gradwidget._record import record
 from gradwidget._saved import Saved
@@ -30,11 +23,8 @@ from gradwidget._widget import GradWidget
 
 __all__ = [
     "BackwardPass",
-<<<<<<< HEAD
-    "Diagnosis",
-=======
     "CellRecord",
->>>>>>> wip-rec
+    "Diagnosis",
     "GradWidget",
     "GradWidgetError",
     "GraphGoneError",
@@ -48,12 +38,9 @@ __all__ = [
     "UnknownNodeError",
     "backward_graph",
     "load_ipython_extension",
-<<<<<<< HEAD
-    "why",
-=======
     "record",
     "unload_ipython_extension",
->>>>>>> wip-rec
+    "why",
 ]
 
 __version__ = "0.1.0"

@@ -81,11 +81,7 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "why": None,
         "problem": "",
     }
-<<<<<<< HEAD
-    for part in (_outputs, _why, _captures, _hooks, _function, _saved, _neighbours):
-=======
-    for part in (_source, _outputs, _captures, _hooks, _function, _saved, _neighbours):
->>>>>>> wip-rec
+    for part in (_source, _outputs, _why, _captures, _hooks, _function, _saved, _neighbours):
         try:
             part(inspection, key, found, summaries)
         except Exception as error:

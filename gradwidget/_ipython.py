@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwidget import _deep
-from gradwidget._errors import GradWidgetError
 
 _waiting: weakref.WeakSet[Any] = weakref.WeakSet()
 _registered: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -33,18 +32,17 @@ def place_of(filename: str, line: int) -> str:
     return f"{filename.rpartition('/')[2]}:{line}"
 
 
-<<<<<<< HEAD
 def cell_files() -> list[str]:
     """File names under which the source of the notebook's cells is known, oldest first."""
     known = getattr(getattr(shell(), "compile", None), "_filename_map", None)
     return list(known) if type(known) is dict else []
-=======
+
+
 def running_cell() -> int:
     """Number of the cell that is running, 0 outside of IPython."""
     # Some versions of IPython count on before the cell has run, some after it.
     history = getattr(getattr(shell(), "history_manager", None), "input_hist_raw", None)
     return max(0, len(history) - 1) if isinstance(history, list) else 0
->>>>>>> wip-rec
 
 
 def after_cell(owner: Any) -> bool:
@@ -59,26 +57,6 @@ def after_cell(owner: Any) -> bool:
     return True
 
 
-def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext gradwidget`: adds the magic `%why`."""
-    register_why(ipython)
-
-
-def register_why(ipython: Any) -> None:
-    """`%why`: explain the error of the last cell; `%why x`, `%why x loss`: explain a gradient."""
-    from gradwidget._magic import why_line  # noqa: PLC0415  # the rooms that it needs import this one
-
-    def why(line: str) -> Any:
-        try:
-            return why_line(line, ipython)
-        except GradWidgetError as error:
-            usage: Any = sys.modules["IPython"].core.error.UsageError  # shown as one line, without a traceback
-            raise usage(f"%why: {error}") from None
-
-    why.__doc__ = why_line.__doc__
-    ipython.register_magic_function(why, "line", "why")
-
-
 def _cell_ended(*_: object) -> None:
     owners: list[Callable[[], None]] = [owner.cell_ended for owner in list(_waiting)]
     for ended in owners:
@@ -87,12 +65,12 @@ def _cell_ended(*_: object) -> None:
     _deep.drain()
 
 
-_EXTENSIONS = ("_record", "_cells")
+_EXTENSIONS = ("_record", "_cells", "_magic")
 """Rooms with a `load(shell)` and an `unload(shell)`."""
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext gradwidget`: record every cell from now on."""
+    """`%load_ext gradwidget`: record every cell from now on, and add the magic `%why`."""
     for room in _EXTENSIONS:
         importlib.import_module(f"gradwidget.{room}").load(ipython)
 

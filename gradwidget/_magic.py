@@ -18,6 +18,25 @@ from gradwidget._why_scope import Scope
 _PLAIN = re.compile(r"[^\W\d]\w*(?:\.\w+|\[[^\[\]]*\])*$")
 
 
+def load(ipython: Any) -> None:
+    """`%why`: explain the error of the last cell; `%why x`, `%why x loss`: explain a gradient."""
+
+    def why(line: str) -> Any:
+        try:
+            return why_line(line, ipython)
+        except GradWidgetError as error:
+            usage: Any = sys.modules["IPython"].core.error.UsageError  # shown as one line, without a traceback
+            raise usage(f"%why: {error}") from None
+
+    why.__doc__ = why_line.__doc__
+    ipython.register_magic_function(why, "line", "why")
+
+
+def unload(ipython: Any) -> None:
+    """Take `%why` away again."""
+    ipython.magics_manager.magics["line"].pop("why", None)
+
+
 def why_line(line: str, ipython: Any) -> Diagnosis | None:
     """Explain the error of the last failed cell, or a gradient.
 
