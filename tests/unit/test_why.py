@@ -1609,6 +1609,7 @@ def shell():
     current = InteractiveShell.instance()
     current.run_cell("%load_ext gradwidget")
     yield current
+    current.run_cell("%unload_ext gradwidget")
     current.reset()
     InteractiveShell.clear_instance()
 
