@@ -42,6 +42,24 @@ def given(names: object) -> list[tuple[str, torch.Tensor]]:
 
 def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
     """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace."""
+    return tensors_of(variables(frame))
+
+
+def tensors_of(items: list[tuple[str, Any]]) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of variables: tensors, then those in modules, then those one level down in containers."""
+    return list(_bounded(_in_mapping(items)))
+
+
+def in_notebook() -> list[tuple[str, torch.Tensor]] | None:
+    """(name, tensor) of the notebook's namespace as it is now; None outside of IPython."""
+    notebook = _notebook_space()
+    if notebook is None:
+        return None
+    return tensors_of([item for item in _readable(notebook) if item[0] not in _HISTORY])
+
+
+def variables(frame: FrameType | None) -> list[tuple[str, Any]]:
+    """(name, value) of the locals and globals of `frame`, and of the notebook's namespace; at most `LIMIT`."""
     if frame is None:
         return []
     items = _local_variables(frame)
@@ -51,7 +69,7 @@ def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
         items += _readable(notebook)
     if notebook is not None:
         items = [item for item in items if item[0] not in _HISTORY]
-    return list(_bounded(_in_mapping(items)))
+    return items[:LIMIT]
 
 
 def _local_variables(frame: FrameType) -> list[tuple[str, Any]]:

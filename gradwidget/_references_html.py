@@ -1,0 +1,126 @@
+"""The picture of references() as static HTML: hover and keyboard by style alone, readable as text without style."""
+
+from __future__ import annotations
+
+from gradwidget._references import References
+from gradwidget._references_drawn import Json, drawn
+from gradwidget._static_html import page, text
+
+
+def html(found: References) -> str:
+    """Static HTML of the three columns and the sentences. Nothing in it is a script, every text is escaped."""
+    data = drawn(found)
+    if not data["objects"]:
+        return page('<p class="gw-refs-rest">No tensors in scope.</p>')
+    columns = [
+        _column("names", data["height"], _names(data)),
+        _column("", data["height"], _wires(data, [(_middle(n), _entry(data, i), n["object"]) for i, n in enumerate(data["names"])])),
+        _column("tensor objects", data["height"], "".join(map(_object, range(len(data["objects"])), data["objects"]))),
+        _column("", data["height"], _wires(data, _to_memory(data))),
+        _column("memory", data["height"], _memory(data)),
+    ]
+    heads = "".join(f"<span>{word}</span>" for word in ("names", "", "tensor objects", "", "memory"))
+    rest = f'<p class="gw-refs-rest">{text(data["left_out"])}</p>' if data["left_out"] else ""
+    body = (
+        f'<div class="gw-refs" role="group" aria-label="Names, tensor objects and memory">'
+        f'<div class="gw-refs-heads" aria-hidden="true">{heads}</div>'
+        f'<div class="gw-refs-columns">{"".join(columns)}</div>{_sentences(data)}{rest}</div>'
+    )
+    return page(body, _rules(data))
+
+
+def _column(label: str, height: int, inside: str) -> str:
+    role = f'role="list" aria-label="{label}"' if label else 'aria-hidden="true"'
+    return f'<div class="gw-refs-column" {role} style="height:{height}px">{inside}</div>'
+
+
+def _place(box: Json) -> str:
+    return f'style="top:{box["top"]}px;height:{box["height"]}px"'
+
+
+def _names(data: Json) -> str:
+    return "".join(
+        f'<div class="gw-refs-name{"" if n["name"] else " gw-refs-more"} o{n["object"]}" role="listitem" {_place(n)} '
+        f'title="{text(n["text"])}">{text(n["text"])}</div>'
+        for n in data["names"]
+    )
+
+
+def _object(i: int, one: Json) -> str:
+    classes = f"gw-refs-object{' gw-refs-leaf' if one['kind'] == 'leaf' else ''}{' gw-refs-dashed' if one['dashed'] else ''}"
+    label = f"{' = '.join(one['names'])}: {one['title']}, {one['note']}: {one['verdict']}"
+    return (
+        f'<div class="{classes} o{i}" role="listitem" tabindex="0" {_place(one)} aria-label="{text(label)}" '
+        f'title="{text(one["about"])}"><span class="gw-refs-what"><span class="gw-refs-title">{text(one["title"])}</span>'
+        f'<span class="gw-refs-note">{text(one["note"])}</span></span> '
+        f'<span class="gw-refs-verdict gw-refs-{one["tone"]}">{text(one["verdict"])}</span></div>'
+    )
+
+
+def _memory(data: Json) -> str:
+    return "".join(
+        f'<div class="gw-refs-memory{" gw-refs-shared" if m["shared"] else ""} {" ".join(f"o{i}" for i in m["objects"])}" '
+        f'role="listitem" {_place(m)}><span class="gw-refs-value">{text(m["text"])}</span>'
+        f'<span class="gw-refs-note">{text(m["note"])}</span></div>'
+        for m in data["memory"]
+    )
+
+
+def _middle(box: Json) -> float:
+    return float(box["top"] + box["height"] / 2)
+
+
+def _entry(data: Json, index: int) -> float:
+    """Where the wire of a name ends: the wires of one object side by side."""
+    one = data["objects"][data["names"][index]["object"]]
+    mine = [i for i, n in enumerate(data["names"]) if n["object"] == data["names"][index]["object"]]
+    return _middle(one) + (mine.index(index) - (len(mine) - 1) / 2) * 9
+
+
+def _to_memory(data: Json) -> list[tuple[float, float, int]]:
+    found = []
+    for i, one in enumerate(data["objects"]):
+        if one["memory"] >= 0:
+            box = data["memory"][one["memory"]]
+            mine = box["objects"]
+            found.append((_middle(one), _middle(box) + (mine.index(i) - (len(mine) - 1) / 2) * min(10, 36 / len(mine)), i))
+    return found
+
+
+def _wires(data: Json, wires: list[tuple[float, float, int]]) -> str:
+    paths = "".join(
+        f'<path class="gw-refs-wire o{i}" d="M0 {a:g}C55 {a:g} 40 {b:g} 93 {b:g}"/>' for a, b, i in wires
+    )
+    heads = "".join(f'<i class="gw-refs-head o{i}" style="top:{b:g}px"></i>' for _, b, i in wires)
+    return (
+        f'<svg class="gw-refs-wires" viewBox="0 0 100 {data["height"]}" preserveAspectRatio="none">{paths}</svg>{heads}'
+    )
+
+
+def _sentences(data: Json) -> str:
+    if not data["sentences"]:
+        return ""
+    items = "".join(
+        f'<li class="gw-refs-said {" ".join(f"o{i}" for i in one["objects"])}">'
+        + "".join(f"<b>{text(part)}</b>" if is_name else text(part) for part, is_name in one["parts"])
+        + "</li>"
+        for one in data["sentences"]
+    )
+    return f'<ul class="gw-refs-sentences">{items}</ul>'
+
+
+def _rules(data: Json) -> str:
+    """What lights up with an object: its names, wires, memory and sentences, on hover and on focus."""
+    wires, heads, frames, said = [], [], [], []
+    for i in range(len(data["objects"])):
+        on = f"$:has(.gw-refs-column .o{i}:is(:hover,:focus-visible))"
+        wires.append(f"{on} .gw-refs-wire.o{i}")
+        heads.append(f"{on} .gw-refs-head.o{i}")
+        frames.append(f"{on} .o{i}:is(.gw-refs-name,.gw-refs-object)")
+        said.append(f"{on} .gw-refs-said.o{i}")
+    return (
+        f"{','.join(wires)}{{stroke:var(--gw-brand);stroke-width:2.4}}"
+        f"{','.join(heads)}{{border-left-color:var(--gw-brand)}}"
+        f"{','.join(frames)}{{box-shadow:0 0 0 1.5px var(--gw-brand)}}"
+        f"{','.join(said)}{{border-left-color:var(--gw-brand);background:var(--gw-chip)}}"
+    )
