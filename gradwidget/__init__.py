@@ -9,7 +9,11 @@ from gradwidget._errors import (
     UnknownNodeError,
 )
 from gradwidget._inspect import backward_graph
+from gradwidget._module_state import ModuleState, StateRow, module_state
+from gradwidget._objects import TensorObject
 from gradwidget._passes import BackwardPass
+from gradwidget._references import Change, Memory, ReferenceRow, References, references
+from gradwidget._relations import Relation
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
@@ -18,18 +22,28 @@ from gradwidget._widget import GradWidget
 
 __all__ = [
     "BackwardPass",
+    "Change",
     "GradWidget",
     "GradWidgetError",
     "GraphGoneError",
     "HookCapture",
+    "Memory",
+    "ModuleState",
     "NoGraphError",
     "NodeView",
     "OptionError",
     "OutputTypeError",
+    "ReferenceRow",
+    "References",
+    "Relation",
     "Saved",
+    "StateRow",
     "Summary",
+    "TensorObject",
     "UnknownNodeError",
     "backward_graph",
+    "module_state",
+    "references",
 ]
 
 __version__ = "0.1.0"

@@ -22,6 +22,8 @@ FAR = 20_000
 COMPARED = 1 << 16
 """Elements up to which a tensor's numbers are compared with others'; of bigger ones, that many samples."""
 COMPARED_IN_ALL = 1 << 22
+BRIEFLY = 1 << 18
+"""The same for a brief look, which waits for no device."""
 
 _FLOATS = ("float32", "float16", "bfloat16")
 
@@ -72,7 +74,7 @@ class Facts:
     label: str  # "Mul"
     direct: frozenset[int]  # identities that one operation leads to
     reaches: frozenset[int]
-    digests: tuple[str, ...]  # of the numbers: as they are, then as float32, float16, bfloat16; () not compared
+    digests: tuple[str, ...]  # of the numbers: as they are, then perhaps as float32, float16, bfloat16; () unknown
     grad_digest: str
 
 
@@ -91,22 +93,27 @@ class Seen:
 
 
 @unobserved()
-def look(pairs: Iterable[tuple[str, Any]], *, near: int = NEAR, compare: bool = True) -> list[Seen]:
-    """One `Seen` for each object among (name, tensor or array), in the order of their first names."""
+def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]:
+    """One `Seen` for each object among (name, tensor or array), in the order of their first names.
+
+    A brief look follows histories for one step only, and compares only numbers that are on the CPU.
+    """
     named: dict[int, tuple[Any, list[str]]] = {}
     for name, value in pairs:
         _, names = named.setdefault(id(value), (value, []))
         if name not in names:
             names.append(name)
-    histories = _histories([value for value, _ in named.values()], near)
-    budget = COMPARED_IN_ALL if compare else 0
+    histories = _histories([value for value, _ in named.values()], 1 if brief else NEAR)
+    budget = BRIEFLY if brief else COMPARED_IN_ALL
+    dtypes = {value.dtype for value, _ in named.values() if type(value) is not np.ndarray}
+    rounded = sum(dtype.is_floating_point for dtype in dtypes) > 1
     found = []
     for number, (identity, (value, names)) in enumerate(named.items()):
         if type(value) is np.ndarray:
             found.append(_array(number, value, tuple(names)))
             continue
         history = histories.get(identity, _NONE)
-        seen, spent = _tensor(number, value, tuple(names), history, budget)
+        seen, spent = _tensor(number, value, tuple(names), history, budget, brief=brief, rounded=rounded)
         budget -= spent
         found.append(seen)
     return found
@@ -116,7 +123,7 @@ def look(pairs: Iterable[tuple[str, Any]], *, near: int = NEAR, compare: bool = 
 
 
 def _tensor(
-    number: int, tensor: torch.Tensor, names: tuple[str, ...], history: _History, budget: int
+    number: int, tensor: torch.Tensor, names: tuple[str, ...], history: _History, budget: int, *, brief: bool, rounded: bool
 ) -> tuple[Seen, int]:
     form = form_of(tensor)
     kind = type(tensor)
@@ -128,7 +135,8 @@ def _tensor(
     marks: dict[str, Any] = object.__getattribute__(tensor, "__dict__")
     parameter = issubclass(kind, torch.nn.Parameter) or marks.get("_is_param") is True
     status = _status(form, history, inference=inference, tracked=tracked, view=base is not None, parameter=parameter)
-    digests, value, spent = _numbers(tensor, form, budget)
+    room = 0 if brief and form.device != "cpu" else budget
+    digests, value, spent = _numbers(tensor, form, room, rounded=rounded)
     one = TensorObject(
         f"t{number}",
         names,
@@ -157,7 +165,7 @@ def _tensor(
         history.direct,
         history.reaches,
         digests,
-        "" if grad is None or not budget else next(iter(_numbers(grad, form_of(grad), budget)[0]), ""),
+        "" if grad is None or brief else next(iter(_numbers(grad, form_of(grad), budget, rounded=False)[0]), ""),
     )
     return Seen(one, facts, weakref.ref(tensor)), spent
 
@@ -211,8 +219,13 @@ def _status(form: Form, history: _History, *, inference: bool, tracked: bool, vi
     return "frozen" if parameter else "untracked"
 
 
-def _numbers(tensor: torch.Tensor, form: Form, budget: int) -> tuple[tuple[str, ...], str, int]:
-    """Digests of a tensor's numbers, a short text of few of them, and how many were read."""
+def _numbers(
+    tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool
+) -> tuple[tuple[str, ...], str, int]:
+    """Digests of a tensor's numbers, a short text of few of them, and how many were read.
+
+    With `rounded` also as what casts to each of `_FLOATS` would leave of them.
+    """
     try:
         plain, _ = readable(tensor)
         if plain is None or not budget or plain.layout is not torch.strided or not plain.numel():
@@ -227,7 +240,8 @@ def _numbers(tensor: torch.Tensor, form: Form, budget: int) -> tuple[tuple[str, 
             return (), "", 0
         plain = plain.cpu()
         exact = plain.to(torch.float64)
-        wanted = [exact] + [exact.to(getattr(torch, name)).to(torch.float64) for name in _FLOATS]
+        wanted = [exact, *(exact.to(getattr(torch, name)).to(torch.float64) for name in _FLOATS if rounded)]
+        # Negative zero equals zero.
         digests = tuple(hashlib.blake2b((one + 0).numpy().tobytes(), digest_size=12).hexdigest() for one in wanted)
         return digests, _short(plain, form), plain.numel()
     except Exception:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +15,10 @@ from gradwidget._errors import OptionError, OutputTypeError, UnknownNodeError, n
 from gradwidget._memory import same_bytes
 from gradwidget._objects import Seen, TensorObject, look
 from gradwidget._outputs import is_tensor
-from gradwidget._relations import COPIES, SHARED, Relation, relate
+from gradwidget._relations import Relation, relate
 
-PAIRED = 200
-"""Objects up to which every pair is related for `relations`; of more, only those that share memory or history."""
+CROWD = 8
+"""Of many objects on one memory, or with the same numbers, so many are related to all others of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,8 @@ class References:
         self.objects: tuple[TensorObject, ...] = tuple(one.object for one in seen)
         self.memory: tuple[Memory, ...] = tuple(_memories(seen))
         self._memory_of = {key: memory.id for memory in self.memory for key in memory.objects}
-        self._origins = _origins(seen)
+        self._pairs = _pairs(seen, self.memory)
+        self._origins = _origins(seen, self._pairs)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class References:
         for one in self._seen:
             first, *others = one.object.names
             found += [relate(one, one, (first, other)) for other in others]
-        for i, j in _pairs(self._seen):
+        for i, j in self._pairs:
             relation = relate(self._seen[i], self._seen[j])
             if relation.kind not in ("separate", "inference"):
                 found.append(relation)
@@ -263,7 +263,7 @@ def references(**tensors: Any) -> References:
     if not tensors:
         items = _names.variables(_names.calling_frame())
         pairs = [*_names.tensors_of(items), *_optimized(items)]
-        return of_pairs(pairs, arrays=[(n, v) for n, v in items if type(v) is np.ndarray])
+        return of_scope(pairs, [(n, v) for n, v in items if type(v) is np.ndarray])
     for name, value in tensors.items():
         if not _is_looked_at(value):
             kind = type(value).__name__
@@ -279,9 +279,9 @@ def references(**tensors: Any) -> References:
     return References(look(pairs), max(0, len(pairs) - _names.LIMIT))
 
 
-def of_pairs(pairs: list[tuple[str, Any]], *, arrays: Iterable[tuple[str, Any]] = (), near: int | None = None) -> References:
+def of_scope(pairs: list[tuple[str, Any]], arrays: list[tuple[str, Any]]) -> References:
     """Of (name, tensor) pairs, and of those among the arrays that stand on memory of one of the tensors."""
-    found = look(pairs) if near is None else look(pairs, near=near, compare=len(pairs) <= PAIRED)
+    found = look(pairs)
     if arrays:
         extents = [one.facts.extent for one in found]
         mine = [
@@ -364,41 +364,59 @@ def _memories(seen: list[Seen]) -> Iterator[Memory]:
         )
 
 
-def _pairs(seen: list[Seen]) -> Iterator[tuple[int, int]]:
-    """Pairs of objects worth relating."""
-    if len(seen) <= PAIRED:
-        yield from ((i, j) for i in range(len(seen)) for j in range(i + 1, len(seen)))
-        return
-    index = {one.facts.identity: i for i, one in enumerate(seen)}
-    found: dict[tuple[int, int], None] = {}
-    by_key: dict[tuple[str, Any], list[int]] = {}
+def _pairs(seen: list[Seen], memories: Iterable[Memory]) -> list[tuple[int, int]]:
+    """Pairs of objects worth relating: on one memory, one computed from the other, or with the same numbers."""
+    by_identity = {one.facts.identity: i for i, one in enumerate(seen)}
+    by_id = {one.object.id: i for i, one in enumerate(seen)}
+    found: set[tuple[int, int]] = set()
+
+    def meet(group: list[int]) -> None:
+        first = group[:CROWD]
+        found.update((i, j) for n, i in enumerate(first) for j in group[n + 1 :] if i < j)
+
+    for memory in memories:
+        meet([by_id[key] for key in memory.objects])
+    same: dict[tuple[str, Any], dict[int, None]] = {}
     for i, one in enumerate(seen):
-        for identity in (*one.facts.direct, one.facts.base):
-            j = index.get(identity)
-            if j is not None and j != i:
-                found[min(i, j), max(i, j)] = None
-        if one.facts.extent is not None and one.facts.extent.storage:
-            by_key.setdefault(("storage", one.facts.extent.storage), []).append(i)
-    for group in by_key.values():
-        found.update({(group[0], j): None for j in group[1:]})
-    yield from sorted(found)
+        for identity in (one.facts.base, *one.facts.direct, *one.facts.reaches):
+            j = by_identity.get(identity, i)
+            if j != i:
+                found.add((min(i, j), max(i, j)))
+        for digest in one.facts.digests:
+            same.setdefault((digest, one.object.shape), {})[i] = None
+    for group in same.values():
+        meet(list(group))
+    return sorted(found)
 
 
-_WORTH = ("view", "no_grad view", "subclass", "detached", "data", "parameter", "external", "moved", "tracked copy")
+_WORTH = (
+    "view",
+    "no_grad view",
+    "subclass",
+    "parameter",
+    "rewrapped",
+    "detached",
+    "data",
+    "external",
+    "moved",
+    "tracked copy",
+    "copy",
+    "deepcopy",
+)
 
 
-def _origins(seen: list[Seen]) -> dict[str, Relation]:
-    """For each object the relation that says best what it comes from."""
-    found: dict[str, tuple[int, Relation]] = {}
-    ids = {one.object.name: one.object.id for one in seen}
-    for i, j in _pairs(seen):
+def _origins(seen: list[Seen], pairs: list[tuple[int, int]]) -> dict[str, Relation]:
+    """For each object the relation that says best what it comes from: the nearest kind, then the earliest source."""
+    found: dict[str, tuple[tuple[bool, int, int], Relation]] = {}
+    index = {one.object.name: i for i, one in enumerate(seen)}
+    for i, j in pairs:
         relation = relate(seen[i], seen[j])
-        if relation.kind not in SHARED and relation.kind not in COPIES:
+        if relation.kind not in _WORTH:
             continue
-        if relation.kind == "siblings":
-            continue
-        worth = _WORTH.index(relation.kind) if relation.kind in _WORTH else len(_WORTH)
-        key = ids[relation.derived]
+        d, s = index[relation.derived], index[relation.source]
+        apart = not relation.shares_storage and not relation.has_history and seen[d].object.dtype != seen[s].object.dtype
+        worth = (apart, _WORTH.index(relation.kind) + (not relation.shares_storage) * len(_WORTH), s)
+        key = seen[d].object.id
         if key not in found or worth < found[key][0]:
             found[key] = (worth, relation)
     return {key: relation for key, (_, relation) in found.items()}
@@ -466,19 +484,20 @@ def title(found: References, one: TensorObject) -> str:
     if relation is None:
         return "parameter, requires grad" if one.type == "Parameter" and one.status == "leaf" else plain
     source, part = relation.source, relation.part
-    of = f": {part}" if part else ""
+    # "a[:2]" says all, "all of a, as 2×2" is for the sentence below.
+    of = part if part.startswith(f"{source}[") or part == f"{source}.T" else ""
     return {
-        "view": f"view of {source}{of}",
-        "no_grad view": f"view of {source}, made under no_grad{of}",
+        "view": f"view {of or f'of {source}'}",
+        "no_grad view": f"{of or f'view of {source}'}, made under no_grad",
         "subclass": f"{source} as {one.type}",
-        "detached": f"{source}, detached{of}",
-        "data": f"{source}.data{of}",
-        "parameter": f"parameter on the memory of {source}",
-        "external": f"{'array' if one.status == 'array' else 'tensor'} on the memory of {source}{of}",
+        "detached": f"{of or source}, detached",
+        "data": f"{source}.data{of.removeprefix(source)}",
+        "parameter": f"parameter made on {of or source}",
+        "external": f"{'array' if one.status == 'array' else 'tensor'} on {of or source}",
         "moved": f"{source} moved or cast",
         "tracked copy": f"copy of {source}, with history",
         "copy": f"copy of {source}, without history",
-        "rewrapped": f"new leaf with the numbers of {source}",
+        "rewrapped": f"new leaf on {of or source}" if relation.shares_storage else f"new leaf with the numbers of {source}",
         "deepcopy": f"deepcopy of {source}",
     }.get(relation.kind, plain)
 
@@ -488,22 +507,21 @@ def _label(one: TensorObject) -> str:
 
 
 def memory_note(memory: Memory) -> str:
-    """ "4 bytes, shared by 2 objects"."""
+    """ "4 bytes, 2 objects"."""
     size = f"{memory.nbytes:,} byte{'s' * (memory.nbytes != 1)}" if memory.nbytes else "no bytes"
     device = "" if memory.device == "cpu" else f" on {memory.device}"
-    return f"{size}{device}, shared by {len(memory.objects)} objects" if memory.shared else f"{size}{device} of its own"
+    return f"{size}{device}, {len(memory.objects)} objects" if memory.shared else f"{size}{device}, its own"
 
 
 def said(found: References) -> Iterator[tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]]:
     """(ids of the objects it is about, the sentence in pieces) of what is worth saying."""
-    ids = {name: one.object.id for name, one in found._by_name.items()}
     for one in found._seen:
         first, *others = one.object.names
         for other in others[:3]:
             yield (one.object.id,), relate(one, one, (first, other)).parts
         relation = found._origins.get(one.object.id)
         if relation is not None:
-            yield (one.object.id, ids[relation.source]), relation.parts
+            yield (one.object.id,), relation.parts
         elif one.object.status in ("no_grad view", "stale view", "inference") or len(found._seen) <= 3:
             if not others:
                 yield (one.object.id,), _named(about(one.object), one.object.name)

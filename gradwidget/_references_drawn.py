@@ -38,9 +38,13 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
     names, objects, places = [], [], {}
     top = _TOP
     last = None
+    before = 1
+    sizes = {m.id: sum(key in shown for key in m.objects) for m in memories}
     for one in order:
         memory_id = memory_of.get(one.id)
-        top += _BETWEEN if last is not None and memory_id != last else 0
+        group = sizes.get(memory_id or "", 1)
+        top += _BETWEEN if last is not None and memory_id != last and (group > 1 or before > 1) else 0
+        before = group
         last = memory_id or one.id
         own = one.names if len(one.names) <= NAMES else one.names[: NAMES - 1]
         labels = [*own, *([f"and {len(one.names) - len(own)} more"] if len(own) < len(one.names) else [])]

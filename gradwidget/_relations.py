@@ -65,8 +65,8 @@ _EDIT_BOTH = "an in-place edit of {d} changes {s} too"
 TOLD: dict[str, Told] = {
     "alias": Told(
         "{d} is {s}, one tensor under two names",
-        "no_grad affects only tensors created inside it, and an assignment (or a .to(), .float(), .contiguous() with "
-        "nothing to do) creates none, so that {d}.backward() is {s}.backward() and fills the one .grad that both have",
+        "an assignment (or a .to(), .float(), .contiguous() with nothing to do) makes no new tensor, and no_grad affects "
+        "only tensors made inside it, so that {g}",
         "an in-place edit through one name is seen through the other",
     ),
     "tied": Told(
@@ -174,13 +174,13 @@ TOLD: dict[str, Told] = {
 }
 
 _MAYBE = {
-    "copy": ("made under no_grad ({s}.clone(), {s} + 0)", "re-wrapped (torch.tensor({s}))", "{s}.detach().clone()"),
-    "plain copy": ("clone()", "torch.tensor()", "deepcopy", "simply made with the same numbers"),
-    "plain move": ("made under no_grad", "detach() and then moved or cast"),
+    "copy": ("a copy made under no_grad", "torch.tensor({s})", "{s}.detach().clone()"),
+    "plain copy": ("a clone()", "torch.tensor({s})", "a deepcopy", "a tensor that simply has the same numbers"),
+    "plain move": ("a cast or a move under no_grad", "one after detach()"),
     "rewrapped": ("torch.tensor(..., requires_grad=True)", "detach().clone().requires_grad_()"),
-    "no_grad view": ("made under no_grad", "made under inference_mode"),
+    "no_grad view": ("no_grad", "inference_mode"),
     "data": (".data", "set_()"),
-    "deepcopy": ("deepcopy", "a new parameter with the same numbers"),
+    "deepcopy": ("a deepcopy", "a new parameter with the same numbers"),
 }
 _SPLITS = frozenset({"Split", "SplitWithSizes", "Unbind", "Chunk", "UnsafeSplit"})
 
@@ -276,6 +276,8 @@ def _same_numbers(x: Seen, y: Seen) -> bool:
         return False
     if dx[0] == dy[0]:
         return True
+    if len(dx) == len(dy) == 1:
+        return False
     rounded = {"float32": 1, "float16": 2, "bfloat16": 3}
     to_x, to_y = rounded.get(x.object.dtype, 0), rounded.get(y.object.dtype, 0)
     return bool((to_x and dy[to_x] == dx[0]) or (to_y and dx[to_y] == dy[0]))
@@ -322,8 +324,8 @@ def _told(kind: str, key: str, s: Seen, d: Seen, source: str, derived: str) -> R
     parts = _pieces(f"{told[0]}: {told[1]}; {told[2]}.", words)
     maybe = _maybe(kind, key, s, d)
     if len(maybe) > 1:
-        how = f"{', '.join(maybe[:-1])} and {maybe[-1]}"
-        parts.append((f" The state that is left can't tell these apart: {how}.", False))
+        causes = f"{', '.join(maybe[:-1])} and {maybe[-1]}"
+        parts.append((f" {causes[0].upper() if causes.startswith('a ') else causes[0]}{causes[1:]} leave the same state.", False))
     clauses = ["".join(text for text, _ in _pieces(clause, words)) for clause in told]
     counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if shares else False
     return Relation(
@@ -344,18 +346,21 @@ def _told(kind: str, key: str, s: Seen, d: Seen, source: str, derived: str) -> R
 def _maybe(kind: str, key: str, s: Seen, d: Seen) -> tuple[str, ...]:
     found = tuple(one.replace("{s}", s.object.name) for one in _MAYBE.get(key, ()))
     if key == "rewrapped" and s.object.status in ("leaf", "frozen"):
-        return (*found, "deepcopy")
+        return (*found, "a deepcopy")
     if key == "deepcopy" and d.facts.grad_digest and d.facts.grad_digest == s.facts.grad_digest:
         return ()
     if kind == "detached":
         if _shares_counter(s, d) is None:
-            return ("detach()", ".data")
+            return (f"{s.object.name}.detach()", f"{s.object.name}.data")
         leaf = s.object.status == "leaf"
-        return (f"{d.object.name} = {s.object.name}.detach()", f"{s.object.name} made of {d.object.name}") if leaf else ()
+        return (f"{d.object.name} = {s.object.name}.detach()", f"a leaf made of {d.object.name}") if leaf else ()
     return found
 
 
 def _gradients(kind: str, d: Seen) -> str:
+    if kind == "alias":
+        asks = d.object.requires_grad and d.object.status != "no_grad view"
+        return "{d}.backward() is {s}.backward() and fills {s}.grad" if asks else "both are as untracked as each other"
     if kind == "siblings":
         return "each passes its own gradient to that tensor" if d.object.grad_fn else "no gradient passes between them"
     return "gradients pass through it to {s}" if d.object.grad_fn else "no gradient passes from {d} to {s}"
