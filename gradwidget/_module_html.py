@@ -52,7 +52,8 @@ def _trained(row: StateRow) -> str:
         return '<td class="gw-yes">✓ yes</td>'
     why = "not in .parameters()" if row.requires_grad else "frozen" if row.in_parameters else ""
     look = "gw-no" if row.requires_grad and not row.in_parameters else "gw-mute"
-    return f'<td class="{look}">✗ no{f'<span class="gw-state-why">{why}</span>' if why else ""}</td>'
+    reason = f'<span class="gw-state-why">{why}</span>' if why else ""
+    return f'<td class="{look}">✗ no{reason}</td>'
 
 
 def _remedy(remedy: str) -> str:

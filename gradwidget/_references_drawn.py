@@ -18,7 +18,7 @@ _TOP, _NAME, _NAME_GAP, _CARD, _GAP, _BETWEEN = 8, 30, 8, 56, 12, 14
 
 
 def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: None) -> Json:
-    """`ReferencesPayload`: positions in pixels from the top; the columns' widths are the page's own.
+    """`ReferencesPayload` of `frontend/src/wire.ts`: positions in pixels from the top; the columns' widths are the page's own.
 
     Args:
         found: what was found.
@@ -53,7 +53,16 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
         start = top + (height - column) // 2
         for i, label in enumerate(labels):
             middle = start + i * (_NAME + _NAME_GAP)
-            names.append({"text": label, "top": middle, "height": _NAME, "object": len(objects), "name": i < len(own)})
+            names.append(
+                {
+                    "text": label,
+                    "top": middle,
+                    "height": _NAME,
+                    "object": len(objects),
+                    "more": i >= len(own),
+                    "end": top + height / 2 + (i - (len(labels) - 1) / 2) * 9,
+                }
+            )
         card = top + (height - _CARD) // 2
         verdict, tone = verdict_of(one)
         objects.append(
@@ -65,12 +74,13 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
                 "note": _note(one),
                 "verdict": verdict,
                 "tone": tone,
-                "kind": "leaf" if one.status == "leaf" else "operation",
+                "leaf": one.status == "leaf",
                 "dashed": tone != "good",
                 "names": list(one.names[:NAMES]),
                 "about": about(one),
                 "node": node_of(one.id),
                 "memory": -1,
+                "end": 0,
             }
         )
         places[one.id] = len(objects) - 1
@@ -79,11 +89,12 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
     for memory in sorted(memories, key=lambda m: rank[m.id]):
         mine = [places[key] for key in memory.objects if key in places]
         middle = sum(objects[i]["top"] + _CARD / 2 for i in mine) / len(mine)
-        for i in mine:
+        for place, i in enumerate(mine):
             objects[i]["memory"] = len(boxes)
+            objects[i]["end"] = round(middle) + (place - (len(mine) - 1) / 2) * min(10, 36 / len(mine))
         boxes.append(
             {
-                "top": round(middle - _CARD / 2) + 4,
+                "top": round(middle) - _CARD // 2 + 4,
                 "height": _CARD - 8,
                 "text": memory.value or "…",
                 "note": memory_note(memory),

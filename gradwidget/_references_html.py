@@ -14,9 +14,9 @@ def html(found: References) -> str:
         return page('<p class="gw-refs-rest">No tensors in scope.</p>')
     columns = [
         _column("names", data["height"], _names(data)),
-        _column("", data["height"], _wires(data, [(_middle(n), _entry(data, i), n["object"]) for i, n in enumerate(data["names"])])),
+        _column("", data["height"], _wires(data, [(_middle(n), n["end"], n["object"]) for n in data["names"]])),
         _column("tensor objects", data["height"], "".join(map(_object, range(len(data["objects"])), data["objects"]))),
-        _column("", data["height"], _wires(data, _to_memory(data))),
+        _column("", data["height"], _wires(data, [(_middle(o), o["end"], i) for i, o in enumerate(data["objects"]) if o["memory"] >= 0])),
         _column("memory", data["height"], _memory(data)),
     ]
     heads = "".join(f"<span>{word}</span>" for word in ("names", "", "tensor objects", "", "memory"))
@@ -40,14 +40,14 @@ def _place(box: Json) -> str:
 
 def _names(data: Json) -> str:
     return "".join(
-        f'<div class="gw-refs-name{"" if n["name"] else " gw-refs-more"} o{n["object"]}" role="listitem" {_place(n)} '
+        f'<div class="gw-refs-name{" gw-refs-more" if n["more"] else ""} o{n["object"]}" role="listitem" {_place(n)} '
         f'title="{text(n["text"])}">{text(n["text"])}</div>'
         for n in data["names"]
     )
 
 
 def _object(i: int, one: Json) -> str:
-    classes = f"gw-refs-object{' gw-refs-leaf' if one['kind'] == 'leaf' else ''}{' gw-refs-dashed' if one['dashed'] else ''}"
+    classes = f"gw-refs-object{' gw-refs-leaf' if one['leaf'] else ''}{' gw-refs-dashed' if one['dashed'] else ''}"
     label = f"{' = '.join(one['names'])}: {one['title']}, {one['note']}: {one['verdict']}"
     return (
         f'<div class="{classes} o{i}" role="listitem" tabindex="0" {_place(one)} aria-label="{text(label)}" '
@@ -68,23 +68,6 @@ def _memory(data: Json) -> str:
 
 def _middle(box: Json) -> float:
     return float(box["top"] + box["height"] / 2)
-
-
-def _entry(data: Json, index: int) -> float:
-    """Where the wire of a name ends: the wires of one object side by side."""
-    one = data["objects"][data["names"][index]["object"]]
-    mine = [i for i, n in enumerate(data["names"]) if n["object"] == data["names"][index]["object"]]
-    return _middle(one) + (mine.index(index) - (len(mine) - 1) / 2) * 9
-
-
-def _to_memory(data: Json) -> list[tuple[float, float, int]]:
-    found = []
-    for i, one in enumerate(data["objects"]):
-        if one["memory"] >= 0:
-            box = data["memory"][one["memory"]]
-            mine = box["objects"]
-            found.append((_middle(one), _middle(box) + (mine.index(i) - (len(mine) - 1) / 2) * min(10, 36 / len(mine)), i))
-    return found
 
 
 def _wires(data: Json, wires: list[tuple[float, float, int]]) -> str:

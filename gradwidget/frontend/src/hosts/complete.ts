@@ -2,7 +2,7 @@
  * What comes over the wire, made fit to be shown. An older kernel, or a notebook saved by one, leaves out what
  * the wire has gained since: filled in as empty.
  */
-import type { Detail, GraphPayload, LivePayload, Pass, Saved } from "../wire";
+import type { Detail, GraphPayload, LivePayload, Pass, ReferencesPayload, Saved } from "../wire";
 import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
@@ -50,3 +50,9 @@ export const completeDetail = (detail: Detail): Detail => ({
   names: detail.names.map(legibleName),
   saved: detail.saved.map((saved) => ({ ...SAVED, ...legible(saved) })),
 });
+
+/** null for what was not sent along. */
+export const completeReferences = (found: ReferencesPayload | null): ReferencesPayload | null =>
+  found?.objects
+    ? { ...legible(found), names: found.names.map((one) => ({ ...one, text: legibleName(one.text) })) }
+    : null;

@@ -19,11 +19,14 @@ import { Notes, notesOf } from "./notes";
 import { Panel } from "./panel/panel";
 import { PassChooser, type PassLinks, wantedFor } from "./passes";
 import { ProbeButton, ProbeStrip, useProbe } from "./probe";
+import { References } from "./references/references";
+import { useReferences } from "./references/use_references";
 import { handedEdges } from "./replay/handed_edges";
 import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
+import type { Tab } from "./tabs";
 import { makeMeasure } from "./text";
 
 interface Props {
@@ -44,6 +47,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const camera = useMemo(() => new Camera(signal, still), [signal]);
   const placer = useMemo(() => new Placer(signal), [signal]);
   const [wantedPass, setWantedPass] = useState<number | null>(null);
+  const [tab, setTab] = useState<Tab>("graph");
   const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
   const [height, setHeight] = useState<number | null>(null);
@@ -62,6 +66,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const replay = useReplay(host, pass);
   useStepKeys(root, replay);
   const probe = useProbe(host);
+  const named = useReferences(host, tab === "references");
   const run = replay?.run ?? null;
   const position = replay?.position ?? null;
   const scale = useMemo(() => run && scaleOf(run), [run]);
@@ -119,6 +124,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     choose: choosePass,
   };
   const jump = (key: number) => {
+    setTab("graph");
     select(key);
     const node = net?.byKey.get(key);
     if (node) camera.reveal(node);
@@ -145,6 +151,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         colour={painting}
         sized={run !== null}
         probe={!pass && <ProbeButton control={probe} beside={false} />}
+        tab={tab}
+        onTab={setTab}
         onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />
@@ -152,7 +160,15 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
       <div class="gw-main">
-        <div class="gw-canvas" ref={frame}>
+        <div
+          class="gw-canvas"
+          id="gw-tab-graph"
+          role="tabpanel"
+          aria-label="Graph"
+          ref={frame}
+          inert={tab !== "graph"}
+          data-gw-hidden={tab === "graph" ? undefined : ""}
+        >
           {placed && net ? (
             <>
               <Canvas
@@ -176,6 +192,11 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
             <p class="gw-wait">Laying out the graph…</p>
           )}
         </div>
+        {tab === "references" && (
+          <div class="gw-references" id="gw-tab-references" role="tabpanel" aria-label="References">
+            <References named={named} selected={selected} onJump={jump} onLeave={() => setTab("graph")} />
+          </div>
+        )}
         <PanelEdge width={panelWidth} onResize={setPanelWidth} />
         <Panel
           graph={graph}

@@ -6,9 +6,22 @@ import notices from "./notices.css";
 import palette from "./palette.css";
 import panel from "./panel.css";
 import player from "./player.css";
+import references from "./references.css";
+import referencesTab from "./references_tab.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
 
-export const styles = [palette, frame, notices, canvas, hints, looks, player, panel, tensor, story].join(
-  "\n",
-);
+export const styles = [
+  palette,
+  frame,
+  notices,
+  canvas,
+  hints,
+  looks,
+  player,
+  panel,
+  tensor,
+  story,
+  references,
+  referencesTab,
+].join("\n");
