@@ -29,6 +29,7 @@ def html(state: ModuleState) -> str:
 def _row(row: StateRow) -> str:
     plain = bool(row.remedy) and not row.kind.startswith(("computed", "lazy"))
     look = "gw-state-learns" if row.trained else "gw-state-plain" if plain else ""
+    look += " gw-state-long" if len(row.name) > 34 else ""
     alarm = plain and bool(row.form)
     return (
         f'<tr><th scope="row" class="gw-state-name {look}">{text(row.name)}</th><td class="gw-state-kind">{text(kind_of(row))}{_remedy(row.remedy)}</td>'

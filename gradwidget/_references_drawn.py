@@ -136,8 +136,8 @@ def _note(one: TensorObject) -> str:
     if one.status == "no_grad view":
         return f"says requires_grad=True, has no grad_fn · {version}{one.form}"
     if one.status == "result":
-        size = "" if one.history is None else f" of {one.history} node{'s' * (one.history != 1)}"
-        return f"{one.grad_fn}, history{size} · {version}{one.form}"
+        size = "" if one.history is None else f", history of {one.history} node{'s' * (one.history != 1)}"
+        return f"{one.grad_fn}{size} · {version}{one.form}"
     grad = ".grad is set · " if one.has_grad else ""
     kind = "" if one.type in ("Tensor", "Parameter", "ndarray") else f"{one.type} · "
     return f"{kind}{grad}{version}{one.form}"

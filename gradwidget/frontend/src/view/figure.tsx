@@ -160,56 +160,50 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
       <div class="gw-main">
-        <div
-          class="gw-canvas"
-          id="gw-tab-graph"
-          role="tabpanel"
-          aria-label="Graph"
-          ref={frame}
-          inert={tab !== "graph"}
-          data-gw-hidden={tab === "graph" ? undefined : ""}
-        >
-          {placed && net ? (
-            <>
-              <Canvas
-                placed={placed}
-                net={net}
-                camera={camera}
-                labels={labels}
-                selected={selected}
-                worker={worker}
-                handing={handing}
-                title={graph.title}
-                measure={measure}
-                look={look}
-                describe={describe}
-                onSelect={select}
-                onPainted={painted}
-              />
-              <Hints placed={placed} camera={camera} />
-            </>
-          ) : (
-            <p class="gw-wait">Laying out the graph…</p>
-          )}
+        <div class="gw-behind" id="gw-tab-graph" role="tabpanel" aria-label="Graph" inert={tab !== "graph"}>
+          <div class="gw-canvas" ref={frame}>
+            {placed && net ? (
+              <>
+                <Canvas
+                  placed={placed}
+                  net={net}
+                  camera={camera}
+                  labels={labels}
+                  selected={selected}
+                  worker={worker}
+                  handing={handing}
+                  title={graph.title}
+                  measure={measure}
+                  look={look}
+                  describe={describe}
+                  onSelect={select}
+                  onPainted={painted}
+                />
+                <Hints placed={placed} camera={camera} />
+              </>
+            ) : (
+              <p class="gw-wait">Laying out the graph…</p>
+            )}
+          </div>
+          <PanelEdge width={panelWidth} onResize={setPanelWidth} />
+          <Panel
+            graph={graph}
+            index={index}
+            answer={answer}
+            onUnpack={host.silence ? null : answer.unpack}
+            selected={selected}
+            pass={pass}
+            latest={pass === (live?.passes.at(-1) ?? null)}
+            watching={!host.silence && !!live?.watching}
+            links={links}
+            onSelect={select}
+          />
         </div>
         {tab === "references" && (
           <div class="gw-references" id="gw-tab-references" role="tabpanel" aria-label="References">
             <References named={named} selected={selected} onJump={jump} onLeave={() => setTab("graph")} />
           </div>
         )}
-        <PanelEdge width={panelWidth} onResize={setPanelWidth} />
-        <Panel
-          graph={graph}
-          index={index}
-          answer={answer}
-          onUnpack={host.silence ? null : answer.unpack}
-          selected={selected}
-          pass={pass}
-          latest={pass === (live?.passes.at(-1) ?? null)}
-          watching={!host.silence && !!live?.watching}
-          links={links}
-          onSelect={select}
-        />
       </div>
       {painting === "grad" && <ScaleLegend scale={scale} />}
       {replay && pass && (

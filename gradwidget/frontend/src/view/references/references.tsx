@@ -145,6 +145,11 @@ function Columns({ found, selected, onJump, onLeave }: ColumnsProps) {
           ))}
         </ul>
       )}
+      {over !== null && objects[over] && (
+        <p class="gw-refs-now" data-gw-ref-said="">
+          {sentencesOf(found, over).join(" ") || objects[over].about}
+        </p>
+      )}
       {left_out && <p class="gw-refs-rest">{left_out}</p>}
     </div>
   );
