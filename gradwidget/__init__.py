@@ -1,5 +1,6 @@
 """See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
 
+from gradwidget._changes import Change
 from gradwidget._errors import (
     GradWidgetError,
     GraphGoneError,
@@ -12,7 +13,7 @@ from gradwidget._inspect import backward_graph
 from gradwidget._module_state import ModuleState, StateRow, module_state
 from gradwidget._objects import TensorObject
 from gradwidget._passes import BackwardPass
-from gradwidget._references import Change, Memory, ReferenceRow, References, references
+from gradwidget._references import Memory, ReferenceRow, References, references
 from gradwidget._relations import Relation
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary

@@ -95,6 +95,11 @@ def overlap(a: Extent, b: Extent) -> bool:
     return a.span[0] <= b.span[1] and b.span[0] <= a.span[1]
 
 
+def contains(outer: Extent, inner: Extent) -> bool:
+    """Whether one tensor lies between the ends of another."""
+    return outer.span[0] <= inner.span[0] and inner.span[1] <= outer.span[1]
+
+
 def part_of(view: Extent, base: Extent, name: str) -> str:
     """Which part of `base` a view is: "x[:2]", "x.T", "all of x, as 2×3"; "" where it is all of it as it is."""
     if view.itemsize != base.itemsize:
@@ -213,7 +218,7 @@ def counter_of(tensor: torch.Tensor) -> int:
 
 @functools.cache
 def _counter_place() -> int:
-    """The one word that `detach()` and views share with a tensor, and `.data` and copies do not; 0: none, or several."""
+    """Of the one word that `detach()` and views share with a tensor and `.data` and copies do not; 0: not found."""
     try:
         with unobserved(), torch.inference_mode(mode=False):
             own = [torch.zeros(3), torch.ones(2, 2)]

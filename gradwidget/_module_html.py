@@ -8,7 +8,9 @@ from gradwidget._module_state import ModuleState, StateRow, kind_of
 from gradwidget._static_html import page, text
 
 SHOWN = 300
-_CODE = re.compile(r"(self\.[\w.]+(?: = nn\.\w+\(\.\.\.\)|\([^)]*\))?|nn\.\w+(?:\(\.\.\.\))?|\.(?:to|parameters)\(\)|state_dict\(\))")
+_CODE = re.compile(
+    r"(self\.[\w.]+(?: = nn\.\w+\(\.\.\.\)|\([^)]*\))?|nn\.\w+(?:\(\.\.\.\))?|\.(?:to|parameters)\(\)|state_dict\(\))"
+)
 _HEADS = ("name", "kind", "shape, dtype, device", "moves with .to()", "in state_dict()", "trained")
 
 
@@ -31,11 +33,15 @@ def _row(row: StateRow) -> str:
     look = "gw-state-learns" if row.trained else "gw-state-plain" if plain else ""
     look += " gw-state-long" if len(row.name) > 34 else ""
     alarm = plain and bool(row.form)
-    return (
-        f'<tr><th scope="row" class="gw-state-name {look}">{text(row.name)}</th><td class="gw-state-kind">{text(kind_of(row))}{_remedy(row.remedy)}</td>'
-        f"<td>{text(row.form) or '–'}</td>{_flag(row.moves, alarm=alarm, row=row)}{_flag(row.saved, alarm=alarm, row=row)}"
-        f"{_trained(row)}</tr>"
-    )
+    cells = [
+        f'<th scope="row" class="gw-state-name {look}">{text(row.name)}</th>',
+        f'<td class="gw-state-kind">{text(kind_of(row))}{_remedy(row.remedy)}</td>',
+        f"<td>{text(row.form) or '–'}</td>",
+        _flag(row.moves, alarm=alarm, row=row),
+        _flag(row.saved, alarm=alarm, row=row),
+        _trained(row),
+    ]
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _flag(is_so: bool, *, alarm: bool, row: StateRow) -> str:

@@ -153,7 +153,9 @@ def module_state(module: Any) -> ModuleState:
     if not issubclass(type(module), torch.nn.Module):
         kind = type(module)
         if kind is type and issubclass(module, torch.nn.Module):
-            raise OutputTypeError(f"{module.__name__} is a class.", f"Give a module made of it: {module.__name__}(...).")
+            raise OutputTypeError(
+                f"{module.__name__} is a class.", f"Give a module made of it: {module.__name__}(...)."
+            )
         raise OutputTypeError(f"A {kind.__name__} was given, which is no module.", "Give a torch.nn.Module.")
     with unobserved():
         held = list(_bounded(_holdings(module)))
@@ -187,21 +189,18 @@ def _bounded(holdings: Iterator[_Holding]) -> Iterator[_Holding]:
         yield holding
 
 
-def _holdings(module: Any) -> Iterator[_Holding]:
+def _holdings(module: Any, outside: tuple[int, ...] = ()) -> Iterator[_Holding]:
     """Every tensor of a module and its children, by path, in the order of `state_dict()`. Runs no code of theirs."""
-    stack: list[tuple[str, Any, str, tuple[int, ...]]] = [("", module, "", ())]
+    stack: list[tuple[str, Any, tuple[int, ...]]] = [("", module, outside)]
     while stack:
-        path, current, hidden, above = stack.pop()
+        path, current, above = stack.pop()
         if id(current) in above:
             continue
-        yield from _own(path, current, hidden)
+        inner = (*above, id(current))
+        yield from _own(path, current, inner)
         children = _table(current, "_modules")
         dot = f"{path}." if path else ""
-        stack.extend(
-            (f"{dot}{key}", child, hidden, (*above, id(current)))
-            for key, child in reversed(children)
-            if child is not None
-        )
+        stack.extend((f"{dot}{key}", child, inner) for key, child in reversed(children) if child is not None)
 
 
 def _table(module: Any, name: str) -> list[tuple[str, Any]]:
@@ -209,23 +208,22 @@ def _table(module: Any, name: str) -> list[tuple[str, Any]]:
     return [(str(key), value) for key, value in list(found.items())] if found is not None else []
 
 
-def _own(path: str, module: Any, hidden: str) -> Iterator[_Holding]:
-    """What one module holds itself; `hidden` says in what container it was found, if .parameters() can't see it."""
+def _own(path: str, module: Any, above: tuple[int, ...]) -> Iterator[_Holding]:
+    """What one module holds itself; `above` are the modules that hold it, and itself."""
     dot = f"{path}." if path else ""
     inside = _inside(module)
-    of = f" of a layer in {hidden}" if hidden else ""
     registered: set[int] = set()
     for key, value in _table(module, "_parameters"):
         if is_tensor(value):
             registered.add(id(value))
             lazy = torch.nn.parameter.is_lazy(value)
-            yield _Holding(f"{dot}{key}", f"{'lazy ' * lazy}parameter{of}", value, path, key)
+            yield _Holding(f"{dot}{key}", f"{'lazy ' * lazy}parameter", value, path, key)
     unsaved = inside.get("_non_persistent_buffers_set") or ()
     for key, value in _table(module, "_buffers"):
         if is_tensor(value):
             registered.add(id(value))
             kind = "non-persistent buffer" if key in unsaved else "buffer"
-            yield _Holding(f"{dot}{key}", f"{kind}{of}", value, path, key)
+            yield _Holding(f"{dot}{key}", kind, value, path, key)
     for key in _parametrized(inside):
         yield _Holding(f"{dot}{key}", "computed", None, path, key, f"parametrizations.{key}")
     hooked = _hooked(inside)
@@ -234,7 +232,7 @@ def _own(path: str, module: Any, hidden: str) -> Iterator[_Holding]:
             continue
         if is_tensor(value):
             kind = "computed" if key in hooked else "plain tensor"
-            yield _Holding(f"{dot}{key}", f"{kind}{of}", value, path, key, hooked.get(key, ""))
+            yield _Holding(f"{dot}{key}", kind, value, path, key, hooked.get(key, ""))
             continue
         for name, item, container in _contained(f"{dot}{key}", value, "", _DEEP):
             # LSTM._flat_weights and the like: a layer's own second list of what is registered.
@@ -242,10 +240,10 @@ def _own(path: str, module: Any, hidden: str) -> Iterator[_Holding]:
                 continue
             if is_tensor(item):
                 what = "parameter" if issubclass(type(item), torch.nn.Parameter) else "tensor"
-                yield _Holding(name, f"{what} in {container}{of}", item, path, key)
+                yield _Holding(name, f"{what} in {container}", item, path, key)
             else:
-                yield _Holding(name, f"layer in {container}{of}", item, path, key)
-                for one in _holdings(item):
+                yield _Holding(name, f"layer in {container}", item, path, key)
+                for one in _holdings(item, above):
                     kind = one.kind if " of a layer in " in one.kind else f"{one.kind} of a layer in {container}"
                     yield _Holding(f"{name}.{one.name}", kind, one.value, path, key, one.via)
 
@@ -307,13 +305,13 @@ def _try(module: Any, held: list[_Holding]) -> tuple[str, dict[str, bool], set[s
         parameters = {id(p) for p in twin.parameters()}
         twin.to("meta")
         after = {one.name: one.value for one in _bounded(_holdings(twin)) if one.value is not None}
-        moved = {}
-        for name, value in mine.items():
-            now = after.get(name)
-            if is_tensor(value):
-                # To real devices .to() moves a parameter's data and keeps the object; to meta it makes a new one.
-                kept = id(value) in parameters and not torch.__future__.get_overwrite_module_params_on_conversion()
-                moved[name] = kept or (is_tensor(now) and now.device.type == "meta")
+        moved = {n: str(getattr(after.get(n), "device", "")) == "meta" for n, v in mine.items() if is_tensor(v)}
+        # To real devices .to() moves a parameter's data and keeps the object, to meta it makes a new one: whoever else
+        # holds the parameter goes with it.
+        if not torch.__future__.get_overwrite_module_params_on_conversion():
+            for name, value in mine.items():
+                if id(value) in parameters:
+                    moved[name] = any(moved[other] for other in names[id(value)])
     except Exception as error:
         return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}", *_by_kind(held)
     finally:
@@ -350,20 +348,25 @@ def _stand_in(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the same shape and type on the CPU that takes the memory of one element."""
     if torch.nn.parameter.is_lazy(tensor):
         kind: Any = type(tensor)
-        return kind(requires_grad=tensor.requires_grad) if issubclass(kind, torch.nn.Parameter) else kind()
+        lazy: torch.Tensor = (
+            kind(requires_grad=tensor.requires_grad) if issubclass(kind, torch.nn.Parameter) else kind()
+        )
+        return lazy
     form = form_of(tensor)
     dtype = tensor.dtype if not tensor.is_quantized else torch.uint8
     plain = torch.zeros((), dtype=dtype, device="cpu").expand(form.shape or ())
-    tracked = tensor.requires_grad and (dtype.is_floating_point or dtype.is_complex)
+    asks = tensor.requires_grad and (dtype.is_floating_point or dtype.is_complex)
     if issubclass(type(tensor), torch.nn.Parameter):
-        return torch.nn.Parameter(plain, requires_grad=tracked)
-    return plain.requires_grad_(tracked)
+        return torch.nn.Parameter(plain, requires_grad=asks)
+    return plain.requires_grad_(asks)
 
 
 def _by_kind(held: list[_Holding]) -> tuple[dict[str, bool], set[str], set[str]]:
     """The same, as the registries have it."""
     moved = {one.name: one.kind.endswith(("parameter", "buffer")) for one in held}
-    saved = {one.name for one in held if one.kind.endswith(("parameter", "buffer")) and "non-persistent" not in one.kind}
+    saved = {
+        one.name for one in held if one.kind.endswith(("parameter", "buffer")) and "non-persistent" not in one.kind
+    }
     return moved, saved, {one.name for one in held if one.kind.endswith("parameter")}
 
 
@@ -433,7 +436,9 @@ def _remedy(one: _Holding, row: StateRow) -> str:
         if row.moves and not row.saved:
             return f"self.register_buffer({attribute!r}, ...), to save it too"
         if row.requires_grad and _has_history(one.value):
-            return f"keeps the whole graph that made it alive: store its .detach() instead, as a buffer if it shall be moved and saved"
+            return (
+                "keeps the whole graph that made it alive: store its .detach() instead, as a buffer to move and save it"
+            )
         if row.requires_grad:
             return f"self.{attribute} = nn.Parameter(...): then it is moved, saved, and found by .parameters()"
         return f"self.register_buffer({attribute!r}, ...), or nn.Parameter(...) if it shall learn"
@@ -442,7 +447,7 @@ def _remedy(one: _Holding, row: StateRow) -> str:
 
 def _has_history(tensor: torch.Tensor) -> bool:
     try:
-        return torch.Tensor.grad_fn.__get__(tensor) is not None
+        return tensor.grad_fn is not None
     except RuntimeError:  # a stale view
         return True
 

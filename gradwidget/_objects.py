@@ -123,7 +123,14 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
 
 
 def _tensor(
-    number: int, tensor: torch.Tensor, names: tuple[str, ...], history: _History, budget: int, *, brief: bool, rounded: bool
+    number: int,
+    tensor: torch.Tensor,
+    names: tuple[str, ...],
+    history: _History,
+    budget: int,
+    *,
+    brief: bool,
+    rounded: bool,
 ) -> tuple[Seen, int]:
     form = form_of(tensor)
     kind = type(tensor)
@@ -193,16 +200,33 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
     nothing: frozenset[int] = frozenset()
     return Seen(
         one,
-        Facts(id(array), 0, type(array), False, extent_of_array(array), 0, "", nothing, nothing, (), ""),
+        Facts(
+            id(array),
+            0,
+            type(array),
+            parameter=False,
+            extent=extent_of_array(array),
+            counter=0,
+            label="",
+            direct=nothing,
+            reaches=nothing,
+            digests=(),
+            grad_digest="",
+        ),
         weakref.ref(array),
     )
 
 
 def _read(tensor: torch.Tensor, name: str, *, default: Any) -> Any:
     try:
-        return getattr(torch.Tensor, name).__get__(tensor)  # torch's own, whatever a subclass has of that name
+        return _getter(name)(tensor)
     except Exception:
         return default
+
+
+def _getter(name: str) -> Any:
+    """Torch's own way to read an attribute of a tensor, whatever a subclass has under that name."""
+    return getattr(torch.Tensor, name).__get__
 
 
 def _status(form: Form, history: _History, *, inference: bool, tracked: bool, view: bool, parameter: bool) -> str:
@@ -219,9 +243,7 @@ def _status(form: Form, history: _History, *, inference: bool, tracked: bool, vi
     return "frozen" if parameter else "untracked"
 
 
-def _numbers(
-    tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool
-) -> tuple[tuple[str, ...], str, int]:
+def _numbers(tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool) -> tuple[tuple[str, ...], str, int]:
     """Digests of a tensor's numbers, a short text of few of them, and how many were read.
 
     With `rounded` also as what casts to each of `_FLOATS` would leave of them.
@@ -280,11 +302,11 @@ def _histories(values: list[Any], near: int) -> dict[int, _History]:
         if type(value) is np.ndarray:
             continue
         try:
-            node = torch.Tensor.grad_fn.__get__(value)
+            node = _getter("grad_fn")(value)
             if node is None:
                 continue
             ends[id(value)] = node
-            owners[node, int(torch.Tensor.output_nr.__get__(value))] = id(value)
+            owners[node, int(_getter("output_nr")(value))] = id(value)
         except Exception as error:  # a stale view
             found[id(value)] = _History(error=str(error)[:120] or type(error).__name__)
     known = {id(value) for value in values}

@@ -11,10 +11,12 @@ import numpy as np
 import torch
 
 from gradwidget import _names
-from gradwidget._errors import OptionError, OutputTypeError, UnknownNodeError, near
+from gradwidget._changes import Change, change
+from gradwidget._errors import OutputTypeError, UnknownNodeError, near
 from gradwidget._memory import same_bytes
 from gradwidget._objects import Seen, TensorObject, look
 from gradwidget._outputs import is_tensor
+from gradwidget._references_words import about, said, title, verdict_of
 from gradwidget._relations import Relation, relate
 
 CROWD = 8
@@ -54,15 +56,6 @@ class ReferenceRow:
     version: int | None
     memory: str
     relation: str  # kind of the relation to an earlier object or name, "" for none
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What became of a name between two looks: same, edited, rewritten, rebound, new or gone."""
-
-    name: str
-    kind: str
     sentence: str
 
 
@@ -167,9 +160,9 @@ class References:
           `has_history` and `maybe`
         """
         graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
-        for one in self.objects:
-            fields = {name: getattr(one, name) for name in TensorObject.__slots__ if name != "id"}
-            graph.add_node(one.id, kind="object", label=one.name, sentence=about(one), **fields)
+        for each in self.objects:
+            fields = {name: getattr(each, name) for name in TensorObject.__slots__ if name != "id"}
+            graph.add_node(each.id, kind="object", label=each.name, sentence=about(each), **fields)
         for memory in self.memory:
             graph.add_node(
                 memory.id,
@@ -195,12 +188,12 @@ class References:
     def since(self, before: References) -> tuple[Change, ...]:
         """What became of each name since an earlier `references()`: rebound to another tensor, or edited in place."""
         names = dict.fromkeys([*before._by_name, *self._by_name])
-        return tuple(_change(name, before._by_name.get(name), self._by_name.get(name)) for name in names)
+        return tuple(change(name, before._by_name.get(name), self._by_name.get(name)) for name in names)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is worth saying, a sentence each."""
-        return tuple("".join(text for text, _ in parts) for _, parts in said(self))
+        return tuple("".join(text for text, _ in parts) for _, parts in said(self._seen, self._origins))
 
     def to_text(self) -> str:
         """Three columns and the sentences, for a terminal. The same program gives the same text."""
@@ -209,7 +202,7 @@ class References:
         rows = [("name", "", "tensor object", "gradients", "", "memory")]
         for one in self._seen:
             o = one.object
-            what, verdict = title(self, o), verdict_of(o)[0]
+            what, verdict = title(o, self._origins.get(o.id)), verdict_of(o)[0]
             rows += [
                 (
                     name,
@@ -262,8 +255,8 @@ def references(**tensors: Any) -> References:
     """
     if not tensors:
         items = _names.variables(_names.calling_frame())
-        pairs = [*_names.tensors_of(items), *_optimized(items)]
-        return of_scope(pairs, [(n, v) for n, v in items if type(v) is np.ndarray])
+        found: list[tuple[str, Any]] = [*_names.tensors_of(items), *_optimized(items)]
+        return of_scope(found, [(n, v) for n, v in items if type(v) is np.ndarray])
     for name, value in tensors.items():
         if not _is_looked_at(value):
             kind = type(value).__name__
@@ -272,7 +265,7 @@ def references(**tensors: Any) -> References:
                 "Give tensors, numpy arrays, modules, optimizers, or lists, tuples and dicts of tensors.",
             )
     items = list(tensors.items())
-    pairs = [*_names.tensors_of(items), *_optimized(items)]
+    pairs: list[tuple[str, Any]] = [*_names.tensors_of(items), *_optimized(items)]
     order = {name: i for i, name in enumerate(tensors)}
     arrays = [(n, v) for n, v in items if type(v) is np.ndarray]
     pairs = sorted([*pairs, *arrays], key=lambda pair: order.get(_head(pair[0]), len(order)))
@@ -330,15 +323,16 @@ def _memories(seen: list[Seen]) -> Iterator[Memory]:
         extent = one.facts.extent
         if extent is None:
             continue
-        group = by_storage.get(extent.storage) if extent.storage else None
-        if group is None:
-            group = []
-            groups.append(group)
-            if extent.storage:
-                by_storage[extent.storage] = group
-            if extent.start and extent.nbytes:
-                addressed.append((extent.start, group))
-        group.append(one)
+        known = by_storage.get(extent.storage) if extent.storage else None
+        if known is not None:
+            known.append(one)
+            continue
+        fresh = [one]
+        groups.append(fresh)
+        if extent.storage:
+            by_storage[extent.storage] = fresh
+        if extent.start and extent.nbytes:
+            addressed.append((extent.start, fresh))
     addressed.sort(key=lambda pair: pair[0])
     for i, (_, group) in enumerate(addressed):
         extent = group[0].facts.extent if group else None
@@ -347,10 +341,12 @@ def _memories(seen: list[Seen]) -> Iterator[Memory]:
             if extent is None or further is None or further.start >= extent.start + extent.nbytes:
                 break
             if other is not group and same_bytes(extent, further):
-                group += other
+                group.extend(other)
                 other.clear()
     index = {one.object.id: i for i, one in enumerate(seen)}
-    merged = sorted((sorted(g, key=lambda one: index[one.object.id]) for g in groups if g), key=lambda g: index[g[0].object.id])
+    merged = sorted(
+        (sorted(g, key=lambda one: index[one.object.id]) for g in groups if g), key=lambda g: index[g[0].object.id]
+    )
     for number, group in enumerate(merged):
         extents = [one.facts.extent for one in group if one.facts.extent is not None]
         whole = max(extents, key=lambda e: e.nbytes)
@@ -414,7 +410,9 @@ def _origins(seen: list[Seen], pairs: list[tuple[int, int]]) -> dict[str, Relati
         if relation.kind not in _WORTH:
             continue
         d, s = index[relation.derived], index[relation.source]
-        apart = not relation.shares_storage and not relation.has_history and seen[d].object.dtype != seen[s].object.dtype
+        apart = (
+            not relation.shares_storage and not relation.has_history and seen[d].object.dtype != seen[s].object.dtype
+        )
         worth = (apart, _WORTH.index(relation.kind) + (not relation.shares_storage) * len(_WORTH), s)
         key = seen[d].object.id
         if key not in found or worth < found[key][0]:
@@ -427,164 +425,8 @@ def _attributes(relation: Relation) -> dict[str, Any]:
     return {name: getattr(relation, name) for name in names} | {"sentence": relation.sentence}
 
 
-# --- in words --------------------------------------------------------------------------------------------------------
-
-_ABOUT = {
-    "leaf": "{n} is a leaf: backward() adds to {n}.grad.",
-    "result": "{n} is the result of {op}: gradients pass through it, and {n}.grad stays None without retain_grad().",
-    "no_grad view": "{n} is a view made under no_grad: it says requires_grad=True, but no gradient ever arrives.",
-    "stale view": "{n} is a view made under no_grad whose base was edited since: reading its grad_fn raises.",
-    "inference": "{n} was made under inference_mode: it has no history, and autograd refuses to save it.",
-    "integer": "{n} is of {dtype}, which can't have gradients.",
-    "frozen": "{n} is a parameter with requires_grad=False: backward() leaves it alone.",
-    "untracked": "{n} has no history and asks for no gradient: a constant, or made under no_grad, or detached.",
-    "array": "{n} is a numpy array: autograd does not see what is done to it.",
-}
-
-
-def about(one: TensorObject) -> str:
-    """One sentence on an object by itself."""
-    return _ABOUT[one.status].format(n=one.name, op=one.grad_fn, dtype=one.dtype)
-
-
-_VERDICTS = {
-    "leaf": ("gradients arrive here", "good"),
-    "result": ("gradients pass through", "good"),
-    "no_grad view": ("none will arrive", "warn"),
-    "stale view": ("can't be used any more", "warn"),
-    "inference": ("untracked", "warn"),
-    "integer": ("can't have gradients", "mute"),
-    "frozen": ("frozen", "mute"),
-    "untracked": ("untracked", "warn"),
-    "array": ("not seen by torch", "mute"),
-}
-
-
-def verdict_of(one: TensorObject) -> tuple[str, str]:
-    """What becomes of gradients there, in few words, and its tone: good, warn or mute."""
-    return _VERDICTS[one.status]
-
-
-_TITLES = {
-    "leaf": "leaf, requires grad",
-    "no_grad view": "view, made under no_grad",
-    "stale view": "stale view, made under no_grad",
-    "inference": "made under inference_mode",
-    "frozen": "parameter, frozen",
-    "array": "numpy array",
-    "integer": "tensor of integers",
-    "untracked": "tensor without history",
-}
-
-
-def title(found: References, one: TensorObject) -> str:
-    """What an object is, in few words: "view of a: a[:2]"."""
-    relation = found._origins.get(one.id)
-    plain = f"result of {_label(one)}" if one.status == "result" else _TITLES[one.status]
-    if relation is None:
-        return "parameter, requires grad" if one.type == "Parameter" and one.status == "leaf" else plain
-    source, part = relation.source, relation.part
-    # "a[:2]" says all, "all of a, as 2×2" is for the sentence below.
-    of = part if part.startswith(f"{source}[") or part == f"{source}.T" else ""
-    return {
-        "view": f"view {of or f'of {source}'}",
-        "no_grad view": f"{of or f'view of {source}'}, made under no_grad",
-        "subclass": f"{source} as {one.type}",
-        "detached": f"{of or source}, detached",
-        "data": f"{source}.data{of.removeprefix(source)}",
-        "parameter": f"parameter made on {of or source}",
-        "external": f"{'array' if one.status == 'array' else 'tensor'} on {of or source}",
-        "moved": f"{source} moved or cast",
-        "tracked copy": f"copy of {source}, with history",
-        "copy": f"copy of {source}, without history",
-        "rewrapped": f"new leaf on {of or source}" if relation.shares_storage else f"new leaf with the numbers of {source}",
-        "deepcopy": f"deepcopy of {source}",
-    }.get(relation.kind, plain)
-
-
-def _label(one: TensorObject) -> str:
-    return one.grad_fn.removeprefix("torch::autograd::").rstrip("0123456789").removesuffix("Backward") or one.grad_fn
-
-
 def memory_note(memory: Memory) -> str:
-    """ "4 bytes, 2 objects"."""
+    """How big it is, and how many share it: `4 bytes, 2 objects`."""
     size = f"{memory.nbytes:,} byte{'s' * (memory.nbytes != 1)}" if memory.nbytes else "no bytes"
     device = "" if memory.device == "cpu" else f" on {memory.device}"
     return f"{size}{device}, {len(memory.objects)} objects" if memory.shared else f"{size}{device}, its own"
-
-
-def said(found: References) -> Iterator[tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]]:
-    """(ids of the objects it is about, the sentence in pieces) of what is worth saying."""
-    for one in found._seen:
-        first, *others = one.object.names
-        for other in others[:3]:
-            yield (one.object.id,), relate(one, one, (first, other)).parts
-        relation = found._origins.get(one.object.id)
-        if relation is not None:
-            yield (one.object.id,), relation.parts
-        elif one.object.status in ("no_grad view", "stale view", "inference") or len(found._seen) <= 3:
-            if not others:
-                yield (one.object.id,), _named(about(one.object), one.object.name)
-
-
-def _named(sentence: str, name: str) -> tuple[tuple[str, bool], ...]:
-    """A sentence that begins with a name."""
-    return ((name, True), (sentence.removeprefix(name), False)) if sentence.startswith(name) else ((sentence, False),)
-
-
-# --- between two looks -----------------------------------------------------------------------------------------------
-
-
-def _change(name: str, old: Seen | None, new: Seen | None) -> Change:
-    if old is None:
-        return Change(name, "new", f"{name} is new.")
-    if new is None:
-        return Change(name, "gone", f"{name} is gone, or no tensor any more.")
-    before, after = old.object, new.object
-    if old.tensor is not None and old.tensor is new.tensor:
-        return _same_object(name, before, after, rewritten=old.facts.digests != new.facts.digests)
-    return Change(name, "rebound", _rebound(name, before, after))
-
-
-def _same_object(name: str, before: TensorObject, after: TensorObject, *, rewritten: bool) -> Change:
-    if before.version != after.version:
-        leaf = "it is still a leaf and gradients still arrive" if after.status == "leaf" else ""
-        graph = f"its grad_fn is {after.grad_fn} now" if after.grad_fn != before.grad_fn else ""
-        end = "; ".join(filter(None, (leaf, graph))) or "every name of it sees the new numbers"
-        versions = f"version {before.version}, now {after.version}"
-        return Change(name, "edited", f"{name} is the same tensor, edited in place ({versions}): {end}.")
-    if rewritten:
-        return Change(
-            name,
-            "rewritten",
-            f"{name} is the same tensor with other numbers and no new version: it was written through .data or "
-            "numpy(), which backward() can't notice.",
-        )
-    return Change(name, "same", f"{name} is the same tensor, unchanged.")
-
-
-def _rebound(name: str, before: TensorObject, after: TensorObject) -> str:
-    start = f"{name} is another tensor now: an assignment ({name} = ...) makes a new one, while "
-    if before.status == "leaf" and after.status != "leaf":
-        end = (
-            f"{name} -= ... or {name}.sub_(...) under no_grad edits the leaf. "
-            f"The leaf of before is lost to this name, and with it {name}.grad"
-        )
-        how = f"the result of {_label(after)}" if after.status == "result" else "a tensor without history"
-        return f"{start}{end}; {name} is {how}."
-    if before.status == after.status == "leaf":
-        return f"{name} is another leaf now: whoever holds the old one, such as an optimizer, does not move this one."
-    if after.status == "result" and before.status == "result":
-        if after.history is None and before.history is not None:
-            grown = f"from {before.history} to more nodes than are counted"
-        elif before.history is not None and after.history is not None and after.history > before.history:
-            grown = f"from {before.history} to {after.history} nodes"
-        else:
-            return f"{name} is another tensor now, with a history of its own."
-        return (
-            f"{name} is another tensor now, and its history has grown {grown}: in a loop, backward() walks through all "
-            f"iterations before, or raises; {name} = {name}.detach() cuts it."
-        )
-    if before.status == "result":
-        return f"{name} is another tensor now, without the history that the one before had."
-    return f"{name} is another tensor now."

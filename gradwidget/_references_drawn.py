@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradwidget._objects import TensorObject
-from gradwidget._references import References, about, memory_note, said, title, verdict_of
+from gradwidget._references import References, memory_note
+from gradwidget._references_words import about, said, title, verdict_of
 
 Json = dict[str, Any]
 
@@ -17,8 +18,11 @@ NAMES = 5
 _TOP, _NAME, _NAME_GAP, _CARD, _GAP, _BETWEEN = 8, 30, 8, 56, 12, 14
 
 
-def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: None) -> Json:
-    """`ReferencesPayload` of `frontend/src/wire.ts`: positions in pixels from the top; the columns' widths are the page's own.
+Nodes = Callable[[str], "int | None"]
+
+
+def drawn(found: References, node_of: Nodes = lambda _: None) -> Json:
+    """`ReferencesPayload` of `frontend/src/wire.ts`: places in pixels from the top.
 
     Args:
         found: what was found.
@@ -35,7 +39,10 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
     rank = {m.id: min(first[key] for key in m.objects if key in first) for m in memories}
     order.sort(key=lambda one: (rank.get(memory_of.get(one.id, ""), first[one.id]), first[one.id]))
 
-    names, objects, places = [], [], {}
+    names: list[Json] = []
+    objects: list[Json] = []
+    boxes: list[Json] = []
+    places: dict[str, int] = {}
     top = _TOP
     last = None
     before = 1
@@ -70,7 +77,7 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
                 "id": one.id,
                 "top": card,
                 "height": _CARD,
-                "title": title(found, one),
+                "title": title(one, found._origins.get(one.id)),
                 "note": _note(one),
                 "verdict": verdict,
                 "tone": tone,
@@ -85,7 +92,6 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
         )
         places[one.id] = len(objects) - 1
         top += height + _GAP
-    boxes = []
     for memory in sorted(memories, key=lambda m: rank[m.id]):
         mine = [places[key] for key in memory.objects if key in places]
         middle = sum(objects[i]["top"] + _CARD / 2 for i in mine) / len(mine)
@@ -114,7 +120,7 @@ def drawn(found: References, node_of: Callable[[str], int | None] = lambda _: No
     }
 
 
-def _chosen(found: References, node_of: Callable[[str], int | None]) -> dict[str, TensorObject]:
+def _chosen(found: References, node_of: Nodes) -> dict[str, TensorObject]:
     """Objects worth drawing, in their order: what shares something first, then variables, then what has a node."""
     objects = found.objects
     if len(objects) <= DRAWN:
@@ -145,11 +151,7 @@ def _note(one: TensorObject) -> str:
 
 def _sentences(found: References, places: dict[str, int]) -> Iterator[Json]:
     count = 0
-    for ids, parts in said(found):
-        mine = [places[key] for key in ids if key in places]
-        if not mine or len(mine) < len(ids):
-            continue
-        count += 1
-        if count > SAID:
-            return
-        yield {"parts": [[text, is_name] for text, is_name in parts], "objects": mine}
+    for key, parts in said(found._seen, found._origins):
+        if key in places and count < SAID:
+            count += 1
+            yield {"parts": [[text, is_name] for text, is_name in parts], "objects": [places[key]]}

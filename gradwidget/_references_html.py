@@ -16,7 +16,11 @@ def html(found: References) -> str:
         _column("names", data["height"], _names(data)),
         _column("", data["height"], _wires(data, [(_middle(n), n["end"], n["object"]) for n in data["names"]])),
         _column("tensor objects", data["height"], "".join(map(_object, range(len(data["objects"])), data["objects"]))),
-        _column("", data["height"], _wires(data, [(_middle(o), o["end"], i) for i, o in enumerate(data["objects"]) if o["memory"] >= 0])),
+        _column(
+            "",
+            data["height"],
+            _wires(data, [(_middle(o), o["end"], i) for i, o in enumerate(data["objects"]) if o["memory"] >= 0]),
+        ),
         _column("memory", data["height"], _memory(data)),
     ]
     heads = "".join(f"<span>{word}</span>" for word in ("names", "", "tensor objects", "", "memory"))
@@ -39,31 +43,40 @@ def _place(box: Json) -> str:
 
 
 def _names(data: Json) -> str:
-    return "".join(
-        f'<div class="gw-refs-name{" gw-refs-more" if n["more"] else ""} o{n["object"]}" role="listitem" {_place(n)} '
-        f'title="{text(n["text"])}">{text(n["text"])}</div>'
-        for n in data["names"]
-    )
+    found = []
+    for name in data["names"]:
+        more = " gw-refs-more" if name["more"] else ""
+        shown = text(name["text"])
+        classes = f"gw-refs-name{more} gw-o{name['object']}"
+        found.append(f'<div class="{classes}" role="listitem" {_place(name)} title="{shown}">{shown}</div>')
+    return "".join(found)
 
 
 def _object(i: int, one: Json) -> str:
-    classes = f"gw-refs-object{' gw-refs-leaf' if one['leaf'] else ''}{' gw-refs-dashed' if one['dashed'] else ''}"
+    looks = ["gw-refs-object", *(f"gw-refs-{look}" for look in ("leaf", "dashed") if one[look])]
+    classes = " ".join(looks)
     label = f"{' = '.join(one['names'])}: {one['title']}, {one['note']}: {one['verdict']}"
     return (
-        f'<div class="{classes} o{i}" role="listitem" tabindex="0" {_place(one)} aria-label="{text(label)}" '
-        f'title="{text(one["about"])}"><span class="gw-refs-what"><span class="gw-refs-title">{text(one["title"])}</span>'
+        f'<div class="{classes} gw-o{i}" role="listitem" tabindex="0" {_place(one)} aria-label="{text(label)}" '
+        f'title="{text(one["about"])}"><span class="gw-refs-what">'
+        f'<span class="gw-refs-title">{text(one["title"])}</span> '
         f'<span class="gw-refs-note">{text(one["note"])}</span></span> '
         f'<span class="gw-refs-verdict gw-refs-{one["tone"]}">{text(one["verdict"])}</span></div>'
     )
 
 
 def _memory(data: Json) -> str:
-    return "".join(
-        f'<div class="gw-refs-memory{" gw-refs-shared" if m["shared"] else ""} {" ".join(f"o{i}" for i in m["objects"])}" '
-        f'role="listitem" {_place(m)}><span class="gw-refs-value">{text(m["text"])}</span>'
-        f'<span class="gw-refs-note">{text(m["note"])}</span></div>'
-        for m in data["memory"]
-    )
+    found = []
+    for box in data["memory"]:
+        classes = " ".join(
+            ["gw-refs-memory", *(f"gw-o{i}" for i in box["objects"]), *["gw-refs-shared"] * box["shared"]]
+        )
+        found.append(
+            f'<div class="{classes}" role="listitem" {_place(box)}>'
+            f'<span class="gw-refs-value">{text(box["text"])}</span> '
+            f'<span class="gw-refs-note">{text(box["note"])}</span></div>'
+        )
+    return "".join(found)
 
 
 def _middle(box: Json) -> float:
@@ -72,9 +85,9 @@ def _middle(box: Json) -> float:
 
 def _wires(data: Json, wires: list[tuple[float, float, int]]) -> str:
     paths = "".join(
-        f'<path class="gw-refs-wire o{i}" d="M0 {a:g}C55 {a:g} 40 {b:g} 93 {b:g}"/>' for a, b, i in wires
+        f'<path class="gw-refs-wire gw-o{i}" d="M0 {a:g}C55 {a:g} 40 {b:g} 93 {b:g}"/>' for a, b, i in wires
     )
-    heads = "".join(f'<i class="gw-refs-head o{i}" style="top:{b:g}px"></i>' for _, b, i in wires)
+    heads = "".join(f'<i class="gw-refs-head gw-o{i}" style="top:{b:g}px"></i>' for _, b, i in wires)
     return (
         f'<svg class="gw-refs-wires" viewBox="0 0 100 {data["height"]}" preserveAspectRatio="none">{paths}</svg>{heads}'
     )
@@ -84,7 +97,7 @@ def _sentences(data: Json) -> str:
     if not data["sentences"]:
         return ""
     items = "".join(
-        f'<li class="gw-refs-said {" ".join(f"o{i}" for i in one["objects"])}">'
+        f'<li class="gw-refs-said {" ".join(f"gw-o{i}" for i in one["objects"])}">'
         + "".join(f"<b>{text(part)}</b>" if is_name else text(part) for part, is_name in one["parts"])
         + "</li>"
         for one in data["sentences"]
@@ -96,11 +109,11 @@ def _rules(data: Json) -> str:
     """What lights up with an object: its names, wires, memory and sentences, on hover and on focus."""
     wires, heads, frames, said = [], [], [], []
     for i in range(len(data["objects"])):
-        on = f"$:has(.gw-refs-column .o{i}:is(:hover,:focus-visible))"
-        wires.append(f"{on} .gw-refs-wire.o{i}")
-        heads.append(f"{on} .gw-refs-head.o{i}")
-        frames.append(f"{on} .o{i}:is(.gw-refs-name,.gw-refs-object)")
-        said.append(f"{on} .gw-refs-said.o{i}")
+        on = f"$:has(.gw-refs-column .gw-o{i}:is(:hover,:focus-visible))"
+        wires.append(f"{on} .gw-refs-wire.gw-o{i}")
+        heads.append(f"{on} .gw-refs-head.gw-o{i}")
+        frames.append(f"{on} .gw-o{i}:is(.gw-refs-name,.gw-refs-object)")
+        said.append(f"{on} .gw-refs-said.gw-o{i}")
     return (
         f"{','.join(wires)}{{stroke:var(--gw-brand);stroke-width:2.4}}"
         f"{','.join(heads)}{{border-left-color:var(--gw-brand)}}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import NamedTuple
 
-from gradwidget._memory import Extent, overlap, part_of, same_bytes, same_storage
+from gradwidget._memory import Extent, contains, overlap, part_of, same_bytes, same_storage
 from gradwidget._objects import Seen
 
 Parts = tuple[tuple[str, bool], ...]
@@ -65,8 +65,8 @@ _EDIT_BOTH = "an in-place edit of {d} changes {s} too"
 TOLD: dict[str, Told] = {
     "alias": Told(
         "{d} is {s}, one tensor under two names",
-        "an assignment (or a .to(), .float(), .contiguous() with nothing to do) makes no new tensor, and no_grad affects "
-        "only tensors made inside it, so that {g}",
+        "an assignment (or a .to(), .float(), .contiguous() with nothing to do) makes no new tensor, and no_grad "
+        "affects only tensors made inside it, so that {g}",
         "an in-place edit through one name is seen through the other",
     ),
     "tied": Told(
@@ -207,7 +207,7 @@ def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
         return *_view(y, x), True
     if ex is not None and ey is not None and same_bytes(ex, ey):
         if fx.base and fx.base == fy.base:
-            return "siblings", "siblings", False
+            return _cousins(x, y, ex, ey)
         return _sharing(x, y, ex, ey)
     if fx.identity in fy.direct or fy.identity in fx.direct:
         turned = fy.identity in fx.direct
@@ -227,6 +227,21 @@ def _view(s: Seen, d: Seen) -> tuple[str, str]:
     if d.facts.kind is not s.facts.kind and d.object.shape == s.object.shape:
         return "subclass", "subclass"
     return "view", "view" if d.object.grad_fn else "plain view"
+
+
+def _cousins(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
+    """Two views of one tensor.
+
+    Torch calls a view of a view one of the first tensor: the history, or that one lies inside the other, tells which
+    was made of which.
+    """
+    if x.facts.identity in y.facts.direct or y.facts.identity in x.facts.direct:
+        turned = y.facts.identity in x.facts.direct
+        return *(_view(y, x) if turned else _view(x, y)), turned
+    inside = [not d.object.grad_fn and contains(es, ed) for d, es, ed in ((y, ex, ey), (x, ey, ex))]
+    if inside[0] and not (inside[1] and y.object.status == "result"):
+        return *_view(x, y), False
+    return (*_view(y, x), True) if inside[1] else ("siblings", "siblings", False)
 
 
 _RANK = {"result": 0, "leaf": 1, "no_grad view": 2}
@@ -306,7 +321,8 @@ def _same_tail(a: str, b: str) -> bool:
     return bool(dot) and tail == b.partition(".")[2]
 
 
-def _told(kind: str, key: str, s: Seen, d: Seen, source: str, derived: str) -> Relation:
+def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
+    source, derived = called
     es, ed = s.facts.extent, d.facts.extent
     shares = kind in SHARED or (es is not None and ed is not None and same_bytes(es, ed))
     part = ""
@@ -325,21 +341,25 @@ def _told(kind: str, key: str, s: Seen, d: Seen, source: str, derived: str) -> R
     maybe = _maybe(kind, key, s, d)
     if len(maybe) > 1:
         causes = f"{', '.join(maybe[:-1])} and {maybe[-1]}"
-        parts.append((f" {causes[0].upper() if causes.startswith('a ') else causes[0]}{causes[1:]} leave the same state.", False))
+        parts.append(
+            (f" {causes[0].upper() if causes.startswith('a ') else causes[0]}{causes[1:]} leave the same state.", False)
+        )
     clauses = ["".join(text for text, _ in _pieces(clause, words)) for clause in told]
     counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if shares else False
     return Relation(
         kind,
         source,
         derived,
-        *clauses,
-        part,
-        maybe,
-        s.facts.identity == d.facts.identity,
-        shares,
-        counter,
-        bool(d.object.grad_fn),
-        tuple(parts),
+        what=clauses[0],
+        gradients=clauses[1],
+        edits=clauses[2],
+        part=part,
+        maybe=maybe,
+        same_object=s.facts.identity == d.facts.identity,
+        shares_storage=shares,
+        shares_version_counter=counter,
+        has_history=bool(d.object.grad_fn),
+        parts=tuple(parts),
     )
 
 

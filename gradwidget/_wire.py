@@ -9,8 +9,8 @@ from typing import Any
 
 from gradwidget._bad import first_bad
 from gradwidget._inspect import Inspection
-from gradwidget._passes import BackwardPass, norms, texts
 from gradwidget._objects import look
+from gradwidget._passes import BackwardPass, norms, texts
 from gradwidget._probe import probe_note
 from gradwidget._references import References
 from gradwidget._references_drawn import drawn
