@@ -26,11 +26,24 @@ def html(found: References) -> str:
     heads = "".join(f"<span>{word}</span>" for word in ("names", "", "tensor objects", "", "memory"))
     rest = f'<p class="gw-refs-rest">{text(data["left_out"])}</p>' if data["left_out"] else ""
     body = (
-        f'<div class="gw-refs" role="group" aria-label="Names, tensor objects and memory">'
+        # Where the style has been taken out (an untrusted notebook), the table is seen and the picture is not.
+        f'<div class="gw-refs-plain">{_table(data)}</div>'
+        f'<div class="gw-refs" hidden role="group" aria-label="Names, tensor objects and memory">'
         f'<div class="gw-refs-heads" aria-hidden="true">{heads}</div>'
         f'<div class="gw-refs-columns">{"".join(columns)}</div>{_sentences(data)}{rest}</div>'
     )
     return page(body, _rules(data))
+
+
+def _table(data: Json) -> str:
+    rows = []
+    for one in data["objects"]:
+        memory = data["memory"][one["memory"]] if one["memory"] >= 0 else {"text": "", "note": ""}
+        cells = [" = ".join(one["names"]), one["title"], one["verdict"], f"{memory['text']} ({memory['note']})"]
+        rows.append(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>")
+    heads = "".join(f"<th>{head}</th>" for head in ("name", "tensor object", "gradients", "memory"))
+    sentences = "".join(f"<li>{text(''.join(part for part, _ in one['parts']))}</li>" for one in data["sentences"])
+    return f"<table><tr>{heads}</tr>{''.join(rows)}</table><ul>{sentences}</ul>"
 
 
 def _column(label: str, height: int, inside: str) -> str:

@@ -6,7 +6,6 @@ import copy
 import gc
 import pickle
 import re
-import warnings
 import weakref
 
 import networkx as nx
@@ -565,6 +564,7 @@ def loudly(self, name):
     raise AssertionError(f"user code was run: {name}")
 
 
+@pytest.mark.filterwarnings("ignore:.*(quantized|nested)")
 def test_hostile_objects_in_scope():
     evil, proxy, table, module, lazy = Evil(), Proxy(), EvilDict(a=leaf()), EvilModule(), nn.LazyLinear(2)
     EvilModule.__getattr__ = loudly
@@ -572,9 +572,7 @@ def test_hostile_objects_in_scope():
     loud = leaf().as_subclass(Loud)
     Loud.calls = 0
     sparse = torch.eye(2).to_sparse()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     jagged = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
     conj, meta, whole = torch.ones(2, dtype=torch.complex64).conj(), torch.ones(2, device="meta"), torch.arange(3)
