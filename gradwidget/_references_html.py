@@ -28,7 +28,7 @@ def html(found: References) -> str:
     body = (
         # Where the style has been taken out (an untrusted notebook), the table is seen and the picture is not.
         f'<div class="gw-refs-plain">{_table(data)}</div>'
-        f'<div class="gw-refs" hidden role="group" aria-label="Names, tensor objects and memory">'
+        f'<div class="gw-refs" style="display:none" role="group" aria-label="Names, tensor objects and memory">'
         f'<div class="gw-refs-heads" aria-hidden="true">{heads}</div>'
         f'<div class="gw-refs-columns">{"".join(columns)}</div>{_sentences(data)}{rest}</div>'
     )
