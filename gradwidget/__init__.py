@@ -1,6 +1,7 @@
 """See what PyTorch's autograd does: `GradWidget(loss)` in a notebook cell."""
 
 from gradwidget._cells import CellRecord
+from gradwidget._changes import Change
 from gradwidget._diagnosis import Diagnosis
 from gradwidget._errors import (
     GradWidgetError,
@@ -12,8 +13,12 @@ from gradwidget._errors import (
 )
 from gradwidget._inspect import backward_graph
 from gradwidget._ipython import load_ipython_extension, unload_ipython_extension
+from gradwidget._module_state import ModuleState, StateRow, module_state
+from gradwidget._objects import TensorObject
 from gradwidget._passes import BackwardPass
 from gradwidget._record import record
+from gradwidget._references import Memory, ReferenceRow, References, references
+from gradwidget._relations import Relation
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
@@ -24,21 +29,31 @@ from gradwidget._widget import GradWidget
 __all__ = [
     "BackwardPass",
     "CellRecord",
+    "Change",
     "Diagnosis",
     "GradWidget",
     "GradWidgetError",
     "GraphGoneError",
     "HookCapture",
+    "Memory",
+    "ModuleState",
     "NoGraphError",
     "NodeView",
     "OptionError",
     "OutputTypeError",
+    "ReferenceRow",
+    "References",
+    "Relation",
     "Saved",
+    "StateRow",
     "Summary",
+    "TensorObject",
     "UnknownNodeError",
     "backward_graph",
     "load_ipython_extension",
+    "module_state",
     "record",
+    "references",
     "unload_ipython_extension",
     "why",
 ]

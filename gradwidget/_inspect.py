@@ -177,6 +177,21 @@ class Inspection:
             found = self._index.get(node)
             return None if found is None else (found, tensor.output_nr)
 
+    def named(self) -> list[tuple[str, torch.Tensor]]:
+        """(name, tensor) of what was in scope and is still alive; in a notebook, as its variables stand now."""
+        before = [(name, ref()) for ref, names in self._named.values() for name in names]
+        alive = [(name, tensor) for name, tensor in before if tensor is not None]
+        now = _names.in_notebook()
+        if now is None:
+            return alive
+        known = {name for name, _ in now}
+        return [*now, *((name, tensor) for name, tensor in alive if name not in known)]
+
+    def keys_of_tensors(self) -> dict[int, int]:
+        """Identity -> node, of the user's tensors that are still alive."""
+        alive = ((place[0], ref()) for place, ref in self._tensors.items())
+        return {id(tensor): key for key, tensor in alive if tensor is not None}
+
     def name_of(self, place: Place) -> str:
         """First name of a tensor of the graph, or ""."""
         return next(iter(self.names.get(place, ())), "")

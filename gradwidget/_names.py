@@ -42,12 +42,20 @@ def given(names: object) -> list[tuple[str, torch.Tensor]]:
 
 def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
     """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace."""
-    return tensors_among(variables(frame))
+    return tensors_of(variables(frame))
 
 
-def tensors_among(items: list[tuple[str, Any]]) -> list[tuple[str, torch.Tensor]]:
-    """(name, tensor) of variables: of themselves, of their modules, of what their containers hold."""
+def tensors_of(items: list[tuple[str, Any]]) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of variables: tensors, then those in modules, then those one level down in containers."""
     return list(_bounded(_in_mapping(items)))
+
+
+def in_notebook() -> list[tuple[str, torch.Tensor]] | None:
+    """(name, tensor) of the notebook's namespace as it is now; None outside of IPython."""
+    notebook = _notebook_space()
+    if notebook is None:
+        return None
+    return tensors_of(variables_of(notebook))
 
 
 def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -71,7 +79,7 @@ def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def variables(frame: FrameType | None) -> list[tuple[str, Any]]:
-    """(name, value) of the locals and globals of `frame`, and of the notebook's namespace."""
+    """(name, value) of the locals and globals of `frame`, and of the notebook's namespace; at most `LIMIT`."""
     if frame is None:
         return []
     items = _local_variables(frame)
@@ -81,7 +89,7 @@ def variables(frame: FrameType | None) -> list[tuple[str, Any]]:
         items += _readable(notebook)
     if notebook is not None:
         items = [item for item in items if item[0] not in _HISTORY]
-    return items
+    return items[:LIMIT]
 
 
 def variables_of(space: Mapping[str, Any]) -> list[tuple[str, Any]]:

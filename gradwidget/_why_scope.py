@@ -63,7 +63,7 @@ class Scope:
 
     @classmethod
     def _of(cls, items: list[tuple[str, Any]]) -> Scope:
-        return cls(_names.tensors_among(items), _names.modules_among(items))
+        return cls(_names.tensors_of(items), _names.modules_among(items))
 
     def name_of(self, tensor: torch.Tensor | None) -> str:
         """First name of a tensor, or ""."""

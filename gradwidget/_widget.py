@@ -58,6 +58,7 @@ class GradWidget(anywidget.AnyWidget):
     _graph = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
     _details = traitlets.Bytes().tag(sync=True)
+    _references = traitlets.Bytes().tag(sync=True)
     selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(
         sync=True
     )
@@ -94,6 +95,7 @@ class GradWidget(anywidget.AnyWidget):
             _graph=_wire.pack(_wire.graph_payload(self._inspection)),
             _live=_wire.pack(_wire.live_payload(self._inspection)),
             _details=_wire.pack(_details.details_payload(self._inspection, _details.AT_ONCE)),
+            _references=_wire.pack(_wire.references_payload(self._inspection, _wire.NAMED)),
             height=height,
             direction=direction,
         )
@@ -249,6 +251,7 @@ class GradWidget(anywidget.AnyWidget):
             self._live = _wire.pack(_wire.live_payload(self._inspection))
             if not brief:
                 self._details = _wire.pack(_details.details_payload(self._inspection, _details.DETAILED))
+                self._references = _wire.pack(_wire.references_payload(self._inspection, _wire.NAMED))
 
     @traitlets.validate("selected")
     def _valid_selection(self, proposal: dict[str, Any]) -> int | str | None:
@@ -288,6 +291,8 @@ class GradWidget(anywidget.AnyWidget):
             key, _ = self._inspection.find(params["key"])
             self._inspection.unpack(key, params["name"])
             return _details.detail(self._inspection, key)
+        if method == "references":
+            return _wire.references_payload(self._inspection)
         if method == "probe":
             self.probe()
             self._update_page()

@@ -10,8 +10,11 @@ from typing import Any
 from gradwidget import _made
 from gradwidget._bad import first_bad
 from gradwidget._inspect import Inspection
+from gradwidget._objects import look
 from gradwidget._passes import BackwardPass, norms, texts
 from gradwidget._probe import probe_note
+from gradwidget._references import References
+from gradwidget._references_drawn import drawn
 from gradwidget._saved import is_freed
 from gradwidget._summary import summarize, unobserved
 from gradwidget._walk import Form, collector_paused
@@ -20,6 +23,8 @@ VERSION = 1
 DRAWN = 3_000
 """Nodes up to which gradients are sent for the wires; the page draws no more."""
 SENT_PASSES = 20
+NAMED = 300
+"""Named tensors up to which the references are sent along; of more, they are looked at when the page asks."""
 _SAFE = 2**53
 
 Json = dict[str, Any]
@@ -180,6 +185,18 @@ def _status(inspection: Inspection) -> str:
     if not inspection.watching:
         return "Not watching: gradients are not captured. Make it with watch=True, or call w.probe()."
     return ""
+
+
+@unobserved()
+def references_payload(inspection: Inspection, most: int | None = None) -> Json:
+    """`ReferencesPayload`; an empty one for more than `most` named tensors."""
+    pairs = inspection.named()
+    if most is not None and len(pairs) > most:
+        return {}
+    seen = look(pairs, brief=True)
+    keys = inspection.keys_of_tensors()
+    nodes = {one.object.id: keys.get(one.facts.identity) for one in seen}
+    return drawn(References(seen), nodes.get)
 
 
 def pass_payload(inspection: Inspection, one: BackwardPass) -> Json:

@@ -65,6 +65,22 @@ export const options = (overrides) => ({
   ...overrides,
 });
 
+/** The style of what Python shows without scripts, beside the bundle. */
+const staticStyle = {
+  absWorkingDir: here,
+  stdin: {
+    contents: '@import "./static.css"; @import "./references.css";',
+    loader: "css",
+    resolveDir: path.join(here, "src", "view", "style"),
+  },
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  charset: "utf8",
+  outfile: "../static/static.css",
+  logLevel: "warning",
+};
+
 async function main() {
   const widget = options({ entryPoints: ["src/widget.ts"], outfile: "../static/widget.js" });
   if (process.argv.includes("--watch")) {
@@ -72,6 +88,7 @@ async function main() {
     await context.watch();
     return;
   }
+  await esbuild.build(staticStyle);
   const built = await esbuild.build({ ...widget, metafile: true });
   for (const [file, output] of Object.entries(built.metafile.outputs)) {
     console.log(`${file}  ${(output.bytes / 1000).toFixed(1)} kB`);

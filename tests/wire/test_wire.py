@@ -31,7 +31,7 @@ def unpack(data):
 
 def payloads(w):
     w._update_page()
-    return {"graph": unpack(w._graph), "live": unpack(w._live), "details": unpack(w._details)}
+    return {name: unpack(getattr(w, f"_{name}")) for name in ("graph", "live", "details", "references")}
 
 
 def abc():
@@ -170,6 +170,11 @@ def test_every_field_is_one_that_the_page_knows(case):
     assert set(found["live"]) == fields("LivePayload")
     assert all(set(one) == fields("Pass") for one in found["live"]["passes"])
     assert all(set(one) == fields("Form") for one in found["graph"]["forms"])
+    references = found["references"]
+    assert set(references) == fields("ReferencesPayload")
+    for part, interface in (("names", "Name"), ("objects", "Object"), ("memory", "Memory"), ("sentences", "Sentence")):
+        assert references[part] or part == "sentences"
+        assert all(set(one) == fields(f"Reference{interface}") for one in references[part])
     for detail in found["details"].values():
         assert set(detail) == fields("Detail")
         assert all(set(one) == fields("DetailOutput") for one in detail["outputs"])
@@ -275,7 +280,7 @@ def test_the_state_of_a_graph_under_500_nodes_stays_under_a_megabyte():
         for _ in range(3):
             out.backward(retain_graph=True)
         w._update_page()
-        assert len(w._graph) + len(w._live) + len(w._details) < 750_000  # in base64 a third more
+        assert len(w._graph) + len(w._live) + len(w._details) + len(w._references) < 750_000  # in base64 a third more
 
 
 def test_a_payload_of_a_large_graph_is_small():

@@ -1,14 +1,25 @@
 /** The one seam between the view and where it runs. The view knows nothing of Jupyter. */
 import type { Direction } from "./scene";
-import type { Detail, GraphPayload, LivePayload } from "./wire";
+import type { Detail, GraphPayload, LivePayload, ReferencesPayload } from "./wire";
 
 export type Selected = number | string | null;
-export type Topic = "graph" | "live" | "details" | "selected" | "step" | "height" | "direction" | "kernel";
+export type Topic =
+  | "graph"
+  | "live"
+  | "details"
+  | "references"
+  | "selected"
+  | "step"
+  | "height"
+  | "direction"
+  | "kernel";
 
 export interface Host {
   /** null until the first payload is read. */
   readonly graph: GraphPayload | null;
   readonly live: LivePayload | null;
+  /** The named tensors as they were sent along; null where they were not. */
+  readonly references: ReferencesPayload | null;
   /** Why the payload can't be read, "" when all is well. */
   readonly problem: string;
   readonly selected: Selected;
@@ -29,6 +40,8 @@ export interface Host {
   unpack(key: number, name: string): Promise<Detail>;
   /** Runs a backward pass that leaves every .grad alone; what it saw comes as a pass. */
   probe(): Promise<void>;
+  /** The named tensors as they are now. Rejects with a Trouble when nobody can answer. */
+  askReferences(): Promise<ReferencesPayload>;
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void;
 }
 

@@ -7,6 +7,8 @@
  *   _live     bytes, gzipped JSON of LivePayload: passes and their gradients. Sent after each pass.
  *   _details  bytes, gzipped JSON of Record<key, Detail>: panel contents sent along while they fit a byte
  *             budget, so that a page without a kernel still answers clicks. May lack any key.
+ *   _references  bytes, gzipped JSON of ReferencesPayload: the named tensors, sent along and again after each cell that
+ *             ran a pass. {} where there are too many of them to look at unasked (Call "references").
  *   selected  number | string | null: a node's key or one of its names. Written by both sides.
  *   step      number | null: how many steps of the pass on view have been taken (0: none yet, n: all of n);
  *             null: the pass is shown as it ended. Written by both sides; clamp to the pass on view.
@@ -266,16 +268,72 @@ export interface TensorCorner {
   index: string; // "[0, 0, :, :]" when a slice of higher rank is shown, "" otherwise
 }
 
-/** "unpack" runs a saved-tensor hook of the user's and answers with the node's new Detail; "probe" answers with null. */
+/**
+ * Names, tensor objects and memory, placed: pixels from the top. The columns' widths are the page's own. The same data
+ * is drawn as static HTML by `gradwidget/_references_html.py`.
+ */
+export interface ReferencesPayload {
+  v: number;
+  height: number;
+  names: ReferenceName[];
+  objects: ReferenceObject[];
+  memory: ReferenceMemory[];
+  sentences: ReferenceSentence[];
+  left_out: string; // how many objects are not drawn, "" none
+}
+
+export interface ReferenceName {
+  text: string;
+  top: number;
+  height: number;
+  object: number; // index into objects
+  more: boolean; // no name, but how many more there are
+  end: number; // where its wire ends, at the object
+}
+
+export interface ReferenceObject {
+  id: string;
+  top: number;
+  height: number;
+  title: string; // "a[:2], made under no_grad"
+  note: string; // "version 0 · 2 f32"
+  verdict: string; // "none will arrive"
+  tone: "good" | "warn" | "mute";
+  leaf: boolean;
+  dashed: boolean; // no gradient arrives or passes
+  names: string[];
+  about: string; // one sentence
+  node: number | null; // its node in the graph
+  memory: number; // index into memory; -1 none that can be told
+  end: number; // where its wire ends, at the memory
+}
+
+export interface ReferenceMemory {
+  top: number;
+  height: number;
+  text: string; // "[1, 2]", "…"
+  note: string; // "8 bytes, 2 objects"
+  shared: boolean;
+  objects: number[];
+}
+
+export interface ReferenceSentence {
+  parts: [string, boolean][]; // true: a name
+  objects: number[]; // whom it is about
+}
+
+/** "unpack" runs a saved-tensor hook of the user's and answers with the node's new Detail; "probe" answers with null,
+ *  "references" with the named tensors as they are now. */
 export type Call = { kind: "call"; id: string } & (
   | { method: "details"; params: { key: number } }
   | { method: "unpack"; params: { key: number; name: string } }
   | { method: "probe"; params: Record<string, never> }
+  | { method: "references"; params: Record<string, never> }
 );
 
 export interface Reply {
   kind: "reply";
   id: string;
-  result?: Detail | null;
+  result?: Detail | ReferencesPayload | null;
   error?: { cause: string; remedy: string };
 }

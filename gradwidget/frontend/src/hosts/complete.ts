@@ -2,7 +2,7 @@
  * What comes over the wire, made fit to be shown. An older kernel, or a notebook saved by one, leaves out what
  * the wire has gained since: filled in as empty.
  */
-import type { Detail, GraphPayload, LivePayload, Pass, Saved, Why } from "../wire";
+import type { Detail, GraphPayload, LivePayload, Pass, ReferencesPayload, Saved, Why } from "../wire";
 import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
@@ -78,3 +78,9 @@ function whyOf(why: Why | string | null): Why | null {
   if (typeof why === "string") return why ? { kind: "", cause: why, remedy: "", evidence: [] } : null;
   return why ?? null;
 }
+
+/** null for what was not sent along. */
+export const completeReferences = (found: ReferencesPayload | null): ReferencesPayload | null =>
+  found?.objects
+    ? { ...legible(found), names: found.names.map((one) => ({ ...one, text: legibleName(one.text) })) }
+    : null;

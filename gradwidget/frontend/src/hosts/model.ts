@@ -1,7 +1,7 @@
 import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
-import type { Detail, GraphPayload, LivePayload } from "../wire";
-import { completeDetail, completeGraph, completeLive } from "./complete";
+import type { Detail, GraphPayload, LivePayload, ReferencesPayload } from "../wire";
+import { completeDetail, completeGraph, completeLive, completeReferences } from "./complete";
 import { type Bytes, decode, decodeVersioned } from "./decode";
 import { commLive, type Manager, watchKernel } from "./kernel";
 import { Rpc } from "./rpc";
@@ -28,10 +28,12 @@ const NOT_SAVED = new Trouble(
   "No kernel is connected to this figure, and the details of this node were not saved with it.",
   REMEDY,
 );
+const NAMES_NOT_SAVED = new Trouble("The names and tensors were not saved with this figure.", REMEDY);
 
 export class ModelHost implements Host {
   graph: GraphPayload | null = null;
   live: LivePayload | null = null;
+  references: ReferencesPayload | null = null;
   problem = "";
   private cache: Record<string, Detail> = {};
   /** The kernel that made this model was there, and is not any more. */
@@ -68,6 +70,12 @@ export class ModelHost implements Host {
       const cache = await decode<Record<string, Detail>>(bytes);
       return () => {
         this.cache = cache ?? {};
+      };
+    });
+    this.follow("_references", "references", signal, async (bytes) => {
+      const found = await decode<ReferencesPayload>(bytes);
+      return () => {
+        this.references = completeReferences(found);
       };
     });
     this.steps = new Throttle(signal, STEP_MS, (step) => this.write("step", stepOf(model.get("step")), step));
@@ -144,6 +152,13 @@ export class ModelHost implements Host {
   async probe(): Promise<void> {
     if (this.silence) throw NO_KERNEL;
     await this.rpc.probe();
+  }
+
+  async askReferences(): Promise<ReferencesPayload> {
+    if (this.silence) throw this.references ? NO_KERNEL : NAMES_NOT_SAVED;
+    const found = completeReferences(await this.rpc.references());
+    if (!found) throw NAMES_NOT_SAVED;
+    return found;
   }
 
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void {

@@ -1,7 +1,7 @@
 import { type Host, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
-import type { Detail, GraphPayload, LivePayload } from "../wire";
-import { completeDetail, completeGraph, completeLive } from "./complete";
+import type { Detail, GraphPayload, LivePayload, ReferencesPayload } from "../wire";
+import { completeDetail, completeGraph, completeLive, completeReferences } from "./complete";
 import { Topics } from "./topics";
 
 /** What a standalone page carries. */
@@ -9,6 +9,7 @@ export interface PageData {
   graph: GraphPayload;
   live: LivePayload | null;
   details: Record<string, Detail>;
+  references?: ReferencesPayload | null;
   selected: Selected;
   step?: number | null;
   height: number;
@@ -37,6 +38,10 @@ export class PageHost implements Host {
 
   get live(): LivePayload | null {
     return this.data.live;
+  }
+
+  get references(): ReferencesPayload | null {
+    return completeReferences(this.data.references ?? null);
   }
 
   get selected(): Selected {
@@ -87,6 +92,15 @@ export class PageHost implements Host {
 
   async probe(): Promise<void> {
     throw NO_KERNEL;
+  }
+
+  async askReferences(): Promise<ReferencesPayload> {
+    const found = this.references;
+    if (found) return found;
+    throw new Trouble(
+      "The names and tensors were not saved with this page.",
+      "Open the notebook it came from and run it to see them.",
+    );
   }
 
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void {

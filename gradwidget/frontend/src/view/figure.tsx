@@ -23,11 +23,14 @@ import { Notes, notesOf } from "./notes";
 import { Panel } from "./panel/panel";
 import { PassChooser, type PassLinks, wantedFor } from "./passes";
 import { ProbeButton, ProbeStrip, useProbe } from "./probe";
+import { References } from "./references/references";
+import { useReferences } from "./references/use_references";
 import { handedEdges } from "./replay/handed_edges";
 import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
+import type { Tab } from "./tabs";
 import { makeMeasure } from "./text";
 
 interface Props {
@@ -49,6 +52,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const camera = useMemo(() => new Camera(signal, still), [signal]);
   const placer = useMemo(() => new Placer(signal), [signal]);
   const [wantedPass, setWantedPass] = useState<number | null>(null);
+  const [tab, setTab] = useState<Tab>("graph");
   const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
   const [height, setHeight] = useState<number | null>(null);
@@ -72,6 +76,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const replay = useReplay(host, pass);
   useStepKeys(root, replay);
   const probe = useProbe(host);
+  const named = useReferences(host, tab === "references");
   const run = replay?.run ?? null;
   const position = replay?.position ?? null;
   const scale = useMemo(() => run && scaleOf(run), [run]);
@@ -134,6 +139,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     choose: choosePass,
   };
   const jump = (key: number) => {
+    setTab("graph");
     select(key);
     const node = net?.byKey.get(key);
     if (node) camera.reveal(node);
@@ -160,6 +166,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         colour={painting}
         sized={run !== null}
         probe={!pass && <ProbeButton control={probe} beside={false} />}
+        tab={tab}
+        onTab={setTab}
         onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />
@@ -167,57 +175,64 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
       <div class="gw-main">
-        <div class="gw-left">
-          <div class="gw-canvas" ref={frame}>
-            {placed && net ? (
-              <>
-                <Canvas
-                  placed={placed}
-                  net={net}
-                  camera={camera}
-                  labels={labels}
-                  selected={selected}
-                  worker={worker}
-                  handing={handing}
-                  lit={lit}
-                  title={graph.title}
-                  measure={measure}
-                  look={look}
-                  describe={describe}
-                  onSelect={select}
-                  onHover={setHovered}
-                  onPainted={painted}
-                />
-                <Hints placed={placed} camera={camera} />
-              </>
-            ) : (
-              <p class="gw-wait">Laying out the graph…</p>
-            )}
+        <div class="gw-behind" id="gw-tab-graph" role="tabpanel" aria-label="Graph" inert={tab !== "graph"}>
+          <div class="gw-left">
+            <div class="gw-canvas" ref={frame}>
+              {placed && net ? (
+                <>
+                  <Canvas
+                    placed={placed}
+                    net={net}
+                    camera={camera}
+                    labels={labels}
+                    selected={selected}
+                    worker={worker}
+                    handing={handing}
+                    lit={lit}
+                    title={graph.title}
+                    measure={measure}
+                    look={look}
+                    describe={describe}
+                    onSelect={select}
+                    onHover={setHovered}
+                    onPainted={painted}
+                  />
+                  <Hints placed={placed} camera={camera} />
+                </>
+              ) : (
+                <p class="gw-wait">Laying out the graph…</p>
+              )}
+            </div>
+            <CodePane
+              code={code}
+              files={graph.code.files}
+              hovered={hovered}
+              selected={selected}
+              onLine={setLine}
+              onSelect={jump}
+            />
           </div>
-          <CodePane
-            code={code}
-            files={graph.code.files}
-            hovered={hovered}
+          <PanelEdge width={panelWidth} onResize={setPanelWidth} />
+          <Panel
+            graph={graph}
+            index={index}
+            answer={answer}
+            onUnpack={host.silence ? null : answer.unpack}
             selected={selected}
-            onLine={setLine}
-            onSelect={jump}
+            cell={cells.state}
+            pass={pass}
+            taken={position && !position.ended ? position.at : null}
+            latest={pass === (live?.passes.at(-1) ?? null)}
+            watching={!host.silence && !!live?.watching}
+            links={links}
+            onSelect={select}
           />
         </div>
-        <PanelEdge width={panelWidth} onResize={setPanelWidth} />
-        <Panel
-          graph={graph}
-          index={index}
-          answer={answer}
-          onUnpack={host.silence ? null : answer.unpack}
-          selected={selected}
-          cell={cells.state}
-          pass={pass}
-          taken={position && !position.ended ? position.at : null}
-          latest={pass === (live?.passes.at(-1) ?? null)}
-          watching={!host.silence && !!live?.watching}
-          links={links}
-          onSelect={select}
-        />
+        {tab === "references" && (
+          <div class="gw-references" id="gw-tab-references" role="tabpanel" aria-label="References">
+            <References named={named} selected={selected} onJump={jump} onLeave={() => setTab("graph")} />
+          </div>
+        )}
       </div>
       <CellStrip cells={cells} />
       {painting === "grad" && <ScaleLegend scale={scale} />}

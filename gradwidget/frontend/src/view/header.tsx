@@ -8,6 +8,7 @@ import { DownIcon, FitIcon, MinusIcon, PlusIcon, RightIcon } from "./icons";
 import type { Label } from "./labels";
 import { Legend } from "./legend";
 import { plural } from "./numbers";
+import { type Tab, Tabs } from "./tabs";
 
 interface Props {
   graph: GraphPayload;
@@ -22,6 +23,8 @@ interface Props {
   /** There is a pass whose gradients have sizes. */
   sized: boolean;
   probe: ComponentChildren;
+  tab: Tab;
+  onTab(tab: Tab): void;
   onColour(colour: Colour): void;
   onTurn(direction: Direction): void;
 }
@@ -40,6 +43,8 @@ export function Header({
   colour,
   sized,
   probe,
+  tab,
+  onTab,
   onColour,
   onTurn,
 }: Props) {
@@ -52,38 +57,48 @@ export function Header({
         </strong>
         {live && <Watching watching={live.watching} silence={silence} />}
         <span class="gw-mute gw-count">{countOf(graph)}</span>
-        <Legend labels={labels} direction={direction} cuts={cuts} />
+        {tab === "graph" && <Legend labels={labels} direction={direction} cuts={cuts} />}
       </span>
       <span class="gw-tools">
         {probe}
-        {sized && <ColourSwitch colour={colour} onColour={onColour} />}
-        <span class="gw-group">
-          <button type="button" aria-label="Zoom out" title="Zoom out" onClick={() => camera.zoom(1 / STEP)}>
-            <MinusIcon />
-          </button>
-          <Zoom camera={camera} />
-          <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => camera.zoom(STEP)}>
-            <PlusIcon />
-          </button>
-        </span>
-        <button
-          type="button"
-          class="gw-button"
-          aria-label="Fit"
-          title="Show all of the graph"
-          onClick={() => camera.fit()}
-        >
-          <FitIcon /> <span class="gw-word">fit</span>
-        </button>
-        <button
-          type="button"
-          class="gw-button"
-          aria-label={`The graph runs ${direction}; turn it to run ${other}`}
-          title={`Turn the graph to run ${other}`}
-          onClick={() => onTurn(other)}
-        >
-          {direction === "right" ? <RightIcon /> : <DownIcon />} <span class="gw-word">{direction}</span>
-        </button>
+        <Tabs tab={tab} onTab={onTab} />
+        {tab === "graph" && (
+          <>
+            {sized && <ColourSwitch colour={colour} onColour={onColour} />}
+            <span class="gw-group">
+              <button
+                type="button"
+                aria-label="Zoom out"
+                title="Zoom out"
+                onClick={() => camera.zoom(1 / STEP)}
+              >
+                <MinusIcon />
+              </button>
+              <Zoom camera={camera} />
+              <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => camera.zoom(STEP)}>
+                <PlusIcon />
+              </button>
+            </span>
+            <button
+              type="button"
+              class="gw-button"
+              aria-label="Fit"
+              title="Show all of the graph"
+              onClick={() => camera.fit()}
+            >
+              <FitIcon /> <span class="gw-word">fit</span>
+            </button>
+            <button
+              type="button"
+              class="gw-button"
+              aria-label={`The graph runs ${direction}; turn it to run ${other}`}
+              title={`Turn the graph to run ${other}`}
+              onClick={() => onTurn(other)}
+            >
+              {direction === "right" ? <RightIcon /> : <DownIcon />} <span class="gw-word">{direction}</span>
+            </button>
+          </>
+        )}
       </span>
     </header>
   );

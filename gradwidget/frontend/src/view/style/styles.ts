@@ -7,6 +7,8 @@ import notices from "./notices.css";
 import palette from "./palette.css";
 import panel from "./panel.css";
 import player from "./player.css";
+import references from "./references.css";
+import referencesTab from "./references_tab.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
 
@@ -22,4 +24,6 @@ export const styles = [
   tensor,
   story,
   code,
+  references,
+  referencesTab,
 ].join("\n");

@@ -1,0 +1,239 @@
+"""Where a tensor's numbers live: storage, extent, version counter, and which part of another tensor a view is."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gradwidget._summary import is_wrapped, unobserved
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Where a tensor lies, as plain numbers; they mean something only while the tensor is alive."""
+
+    storage: int  # identity of the storage object; 0: not one of torch's
+    device: str
+    start: int  # first byte of the storage; 0 where there are no bytes (meta tensors, empty ones)
+    nbytes: int
+    first: int  # byte of the tensor's first element, counted from `start`
+    itemsize: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes
+
+    @property
+    def numel(self) -> int:
+        n = 1
+        for size in self.shape:
+            n *= size
+        return n
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last byte, by address, that the tensor itself can touch."""
+        low = self.start + self.first
+        reach = sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True) if size > 1)
+        return (low, low + reach + self.itemsize - 1) if self.numel else (low, low - 1)
+
+
+def extent_of(tensor: torch.Tensor) -> Extent | None:
+    """None where a tensor has no strided memory that can be read without running its code (sparse, fake, vmapped)."""
+    with unobserved():
+        try:
+            if is_wrapped(tensor) or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+                return None
+            if tensor.layout is not torch.strided or tensor.is_nested:
+                return None
+            storage = tensor.untyped_storage()
+            size = tensor.element_size()
+            return Extent(
+                int(storage._cdata),
+                str(tensor.device),
+                0 if tensor.is_meta else int(storage.data_ptr()),
+                int(storage.nbytes()),
+                int(tensor.storage_offset()) * size,
+                size,
+                tuple(int(n) for n in tensor.shape),
+                tuple(int(n) * size for n in tensor.stride()),
+            )
+        except Exception:  # lazy parameters, symbolic sizes, backends without storage
+            return None
+
+
+def extent_of_array(array: Any) -> Extent:
+    """Of a plain numpy array with strides that do not run backwards."""
+    interface = array.__array_interface__
+    start = int(interface["data"][0])
+    extent = Extent(
+        0, "cpu", start, 0, 0, int(array.itemsize), tuple(map(int, array.shape)), tuple(map(int, array.strides))
+    )
+    low, high = extent.span
+    return Extent(0, "cpu", start, high - low + 1, 0, extent.itemsize, extent.shape, extent.strides)
+
+
+def same_storage(a: Extent, b: Extent) -> bool:
+    """Whether two tensors stand on one storage object."""
+    return a.storage != 0 and a.storage == b.storage
+
+
+def same_bytes(a: Extent, b: Extent) -> bool:
+    """Whether two storages cover the same bytes, be they one object or two (numpy, DLPack)."""
+    if same_storage(a, b):
+        return True
+    if not (a.start and b.start and a.nbytes > 0 and b.nbytes > 0 and a.device == b.device):
+        return False  # all empty tensors have the same address
+    return a.start < b.start + b.nbytes and b.start < a.start + a.nbytes
+
+
+def overlap(a: Extent, b: Extent) -> bool:
+    """Whether two tensors on one memory reach the same bytes, as far as their ends tell."""
+    return a.span[0] <= b.span[1] and b.span[0] <= a.span[1]
+
+
+def contains(outer: Extent, inner: Extent) -> bool:
+    """Whether one tensor lies between the ends of another."""
+    return outer.span[0] <= inner.span[0] and inner.span[1] <= outer.span[1]
+
+
+def part_of(view: Extent, base: Extent, name: str) -> str:
+    """Which part of `base` a view is: "x[:2]", "x.T", "all of x, as 2×3"; "" where it is all of it as it is."""
+    if view.itemsize != base.itemsize:
+        return f"the bytes of {name}, read as another dtype"
+    offset = view.start + view.first - base.start - base.first
+    if offset == 0 and view.shape == base.shape and view.strides == base.strides:
+        return ""
+    if view.numel == 0:
+        return f"no element of {name}"
+    stretched = [i for i, (n, s) in enumerate(zip(view.shape, view.strides, strict=True)) if n > 1 and s == 0]
+    if stretched:
+        return f"{name} expanded to {_times(view.shape)}"
+    index = _index(view, base, offset)
+    if index is not None:
+        return f"{name}[{index}]"
+    if view.numel == base.numel and offset == 0:
+        pairs = list(zip(base.shape, base.strides, strict=True))
+        if len(view.shape) == len(base.shape) and sorted(zip(view.shape, view.strides, strict=True)) == sorted(pairs):
+            return f"{name}.T" if len(pairs) == 2 else f"{name} with its dimensions permuted"
+        return f"all of {name}, as {_times(view.shape)}"
+    turned = _turned(view)
+    index = _index(turned, base, offset) if turned.strides != view.strides else None
+    if index is not None:
+        return f"{name}[{index}].T" if len(view.shape) == 2 else f"{name}[{index}] with its dimensions permuted"
+    if view.numel > base.numel:
+        return f"overlapping windows of {name}"
+    first = offset // base.itemsize
+    if offset >= 0 and not offset % base.itemsize and _dense(view) and _dense(base):
+        return f"elements {first:,} to {first + view.numel - 1:,} of {name}"
+    return f"{view.numel:,} of the {base.numel:,} elements of {name}" if offset >= 0 else f"elements around {name}"
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    if len(shape) < 2:
+        return f"a vector of {shape[0]}" if shape else "a scalar"
+    return "×".join(map(str, shape))
+
+
+def _turned(view: Extent) -> Extent:
+    """The same with its dimensions in the order of memory."""
+    order = sorted(range(len(view.shape)), key=lambda d: -view.strides[d])
+    shape, strides = (tuple(of[d] for d in order) for of in (view.shape, view.strides))
+    return dataclasses.replace(view, shape=shape, strides=strides)
+
+
+def _dense(extent: Extent) -> bool:
+    step = extent.itemsize
+    for size, stride in reversed(list(zip(extent.shape, extent.strides, strict=True))):
+        if size > 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def _index(view: Extent, base: Extent, offset: int) -> str | None:
+    """The index expression that makes the view, where basic indexing of the base does."""
+    if offset < 0:
+        return None
+    order = sorted(range(len(base.shape)), key=lambda d: -base.strides[d])
+    found: dict[int, int] = {}
+    for d in order:
+        stride = base.strides[d]
+        found[d] = 0 if stride == 0 else min(offset // stride, max(0, base.shape[d] - 1))
+        offset -= found[d] * stride
+    if offset:
+        return None
+    starts = [found[d] for d in range(len(base.shape))]
+    parts: list[str] = []
+    mine = list(zip(view.shape, view.strides, strict=True))
+    for d, (size, stride) in enumerate(zip(base.shape, base.strides, strict=True)):
+        left = len(base.shape) - d
+        if mine and _fits(mine[0], size, stride, starts[d]):
+            n, s = mine.pop(0)
+            step = s // stride if n > 1 and stride else 1
+            parts.append(_slice(starts[d], n, step, size))
+        elif len(mine) < left:
+            parts.append(str(starts[d]))
+        else:
+            return None
+    if mine:
+        return None
+    while len(parts) > 1 and parts[-1] == ":":
+        parts.pop()
+    return ", ".join(parts)
+
+
+def _fits(dimension: tuple[int, int], size: int, stride: int, start: int) -> bool:
+    n, s = dimension
+    if n == 1:
+        return s == stride
+    return stride > 0 and s % stride == 0 and s > 0 and start + (n - 1) * (s // stride) < size
+
+
+def _slice(start: int, n: int, step: int, size: int) -> str:
+    stop = start + (n - 1) * step + 1
+    if step == 1:
+        return f"{start or ''}:{stop if stop < size else ''}"
+    return f"{start or ''}:{'' if stop + step > size else stop}:{step}"
+
+
+# --- version counters ------------------------------------------------------------------------------------------------
+
+
+def counter_of(tensor: torch.Tensor) -> int:
+    """Identity of a tensor's version counter; 0 where it can't be told.
+
+    Torch gives the counter's number but not its identity, and an edit that would show it is not ours to make. So its
+    address is read from the tensor's own record, at a place that is looked up once on tensors of our own.
+    """
+    place = _counter_place()
+    if not place or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ or is_wrapped(tensor):
+        return 0
+    with torch._C.DisableTorchFunction():
+        return ctypes.c_uint64.from_address(tensor._cdata + place).value
+
+
+@functools.cache
+def _counter_place() -> int:
+    """Of the one word that `detach()` and views share with a tensor and `.data` and copies do not; 0: not found."""
+    try:
+        with unobserved(), torch.inference_mode(mode=False):
+            own = [torch.zeros(3), torch.ones(2, 2)]
+            shared = [(t, other) for t in own for other in (t.detach(), t[:1], t.view(-1))]
+            apart = [(t, other) for t in own for other in (t.data, t.clone())] + [(own[0], own[1])]
+            places = [
+                place
+                for place in range(16, 96, 8)
+                if all(_word(a, place) == _word(b, place) != 0 for a, b in shared)
+                and all(_word(a, place) != _word(b, place) for a, b in apart)
+            ]
+    except Exception:
+        return 0
+    return places[0] if len(places) == 1 else 0
+
+
+def _word(tensor: torch.Tensor, place: int) -> int:
+    return ctypes.c_uint64.from_address(tensor._cdata + place).value

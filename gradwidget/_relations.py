@@ -1,0 +1,419 @@
+"""What two tensors are to each other, and what that means for gradients and for edits in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from string import Formatter
+from typing import NamedTuple
+
+from gradwidget._memory import Extent, contains, overlap, part_of, same_bytes, same_storage
+from gradwidget._objects import Seen
+
+Parts = tuple[tuple[str, bool], ...]
+"""A sentence in pieces; True marks a name."""
+
+COPIES = frozenset({"copy", "tracked copy", "moved", "rewrapped", "deepcopy"})
+SHARED = frozenset(
+    {"alias", "tied", "view", "no_grad view", "siblings", "subclass", "detached", "data", "external", "parameter"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What `derived` is to `source`.
+
+    `kind` is one of alias, tied, view, no_grad view, siblings, subclass, detached, data, external, parameter, copy,
+    tracked copy, moved, rewrapped, deepcopy, inference, computed, separate. `maybe` lists what else leaves the same
+    state. `shares_version_counter` is None where it can't be told; `part` says which part of the source it is.
+    """
+
+    kind: str
+    source: str
+    derived: str
+    what: str
+    gradients: str
+    edits: str
+    part: str
+    maybe: tuple[str, ...]
+    same_object: bool
+    shares_storage: bool
+    shares_version_counter: bool | None
+    has_history: bool
+    parts: Parts
+
+    @property
+    def sentence(self) -> str:
+        """One sentence on what it is, what gradients do, and what edits do; and what it can't be told from."""
+        return "".join(text for text, _ in self.parts)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"Relation({self.derived} -> {self.source}: {self.kind})"
+
+
+class Told(NamedTuple):
+    """Three clauses on a kind of relation; {d} is the derived tensor, {s} its source, {p} which part of it."""
+
+    what: str
+    gradients: str
+    edits: str
+
+
+_EDIT_BOTH = "an in-place edit of {d} changes {s} too"
+TOLD: dict[str, Told] = {
+    "alias": Told(
+        "{d} is {s}, one tensor under two names",
+        "an assignment (or a .to(), .float(), .contiguous() with nothing to do) makes no new tensor, and no_grad "
+        "affects only tensors made inside it, so that {g}",
+        "an in-place edit through one name is seen through the other",
+    ),
+    "tied": Told(
+        "{d} and {s} are one tied parameter under two names",
+        "its gradient is the sum over all uses and an optimizer moves it once",
+        "an in-place edit of one is an edit of the other, while assigning a new parameter to one of them unties them",
+    ),
+    "view": Told("{d} is a view of {s}{p}", "gradients pass through it to {s}", "{e}"),
+    "plain view": Told("{d} is a view of {s}{p}", "neither has a history, so no gradient passes", "{e}"),
+    "no_grad view": Told(
+        "{d} is a view of {s} made under no_grad{p}",
+        "it says requires_grad=True and is_leaf=True, but has no grad_fn, so no gradient ever arrives at it or passes "
+        "to {s}",
+        "an in-place edit of {d} changes {s} too, and so does one of {s} change {d}",
+    ),
+    "siblings": Told("{d} and {s} are views of one tensor", "{g}", "{e}"),
+    "subclass": Told("{d} is {s} as another class on the same memory (as_subclass)", "{g}", _EDIT_BOTH),
+    "detached": Told(
+        "{d} is {s}.detach(){p}, the same memory without the history",
+        "no gradient passes from {d} to {s}",
+        "an in-place edit of {d} changes {s} too, which backward() notices by the version counter that they share",
+    ),
+    "data": Told(
+        "{d} is {s}.data{p}, the same memory with a version counter of its own",
+        "no gradient passes from {d} to {s}",
+        "an in-place edit of {d} changes {s} behind autograd's back, so that backward() may give wrong gradients "
+        "without an error",
+    ),
+    "external": Told(
+        "{d} stands on the memory of {s}{p} through numpy() or DLPack",
+        "no gradient passes from {d} to {s}",
+        "an in-place edit of {d} changes {s} without a new version, so backward() can't notice it",
+    ),
+    "array": Told(
+        "{d} is a numpy array on the memory of {s}{p}",
+        "numpy knows nothing of gradients",
+        "writing into {d} changes {s} without a new version, so backward() can't notice it",
+    ),
+    "parameter": Told(
+        "{d} is a parameter made on the memory of {s}{p}, a leaf of its own",
+        "gradients arrive at {d} and stop there, and none reaches {s}",
+        _EDIT_BOTH,
+    ),
+    "wrapped": Told(
+        "{d} is a leaf of its own on the memory of {s}{p}, as Variable({s}, requires_grad=True) and "
+        "{s}.detach().requires_grad_() make one",
+        "gradients arrive at {d} and stop there, and none reaches {s}",
+        _EDIT_BOTH,
+    ),
+    "copy": Told(
+        "{d} is a new tensor with the numbers of {s} and without history",
+        "{d}.backward() raises, and where {d} is used it is a constant, so that no gradient passes to {s}",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "plain copy": Told(
+        "{d} is a new tensor with the numbers of {s}",
+        "neither has a history, so no gradient passes",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "tracked copy": Told(
+        "{d} is a copy of {s} with history ({o})",
+        "gradients pass through it to {s}",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "moved": Told(
+        "{d} is {s} moved or cast ({f}), a new tensor with history",
+        "gradients pass back to {s}, while {d}.grad stays None because {d} is no leaf",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "plain move": Told(
+        "{d} is {s} moved or cast ({f}), a new tensor without history",
+        "no gradient passes from {d} to {s}",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "rewrapped": Told(
+        "{d} is a new leaf with the numbers of {s}",
+        "gradients arrive at {d} and stop there, so that nothing before {s} learns from it",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "deepcopy": Told(
+        "{d} is a deepcopy of {s}, a leaf of its own with the same numbers",
+        "each collects its own gradient and an optimizer of one does not move the other",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "plain deepcopy": Told(
+        "{d} is a deepcopy of {s}, the same numbers in memory of its own",
+        "neither gets gradients",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "inference": Told(
+        "{d} was made under inference_mode{q}",
+        "it has no history and can't be saved for backward(), so no gradient passes to {s}",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "computed": Told(
+        "{d} is computed from {s} ({o})",
+        "gradients pass from {d} to {s}",
+        "in-place edits of {d} do not touch {s}",
+    ),
+    "separate": Told(
+        "{d} and {s} are separate tensors",
+        "no gradient passes between them",
+        "in-place edits of one do not touch the other",
+    ),
+}
+
+_MAYBE = {
+    "copy": ("a copy made under no_grad", "torch.tensor({s})", "{s}.detach().clone()"),
+    "plain copy": ("a clone()", "torch.tensor({s})", "a deepcopy", "a tensor that simply has the same numbers"),
+    "plain move": ("a cast or a move under no_grad", "one after detach()"),
+    "rewrapped": ("torch.tensor(..., requires_grad=True)", "detach().clone().requires_grad_()"),
+    "no_grad view": ("no_grad", "inference_mode"),
+    "data": (".data", "set_()"),
+    "deepcopy": ("a deepcopy", "a new parameter with the same numbers"),
+}
+_SPLITS = frozenset({"Split", "SplitWithSizes", "Unbind", "Chunk", "UnsafeSplit"})
+
+
+def relate(first: Seen, second: Seen, names: tuple[str, str] | None = None) -> Relation:
+    """The relation of two objects that were seen together; `names` are what they are called in it."""
+    a, b = names or (first.object.name, second.object.name)
+    if first.facts.identity == second.facts.identity:
+        tied = first.facts.parameter and "." in a and "." in b
+        return _told("tied" if tied else "alias", "tied" if tied else "alias", first, second, a, b)
+    kind, told, turned = _kind(first, second)
+    if turned:
+        first, second, a, b = second, first, b, a
+    return _told(kind, told, first, second, a, b)
+
+
+def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
+    """(kind, key of TOLD, whether y is the source)."""
+    fx, fy = x.facts, y.facts
+    ex, ey = fx.extent, fy.extent
+    if fy.base == fx.identity:
+        return *_view(x, y), False
+    if fx.base == fy.identity:
+        return *_view(y, x), True
+    if ex is not None and ey is not None and same_bytes(ex, ey):
+        if fx.base and fx.base == fy.base:
+            return _cousins(x, y, ex, ey)
+        return _sharing(x, y, ex, ey)
+    if fx.identity in fy.direct or fy.identity in fx.direct:
+        turned = fy.identity in fx.direct
+        return *(_made_by(y, x) if turned else _made_by(x, y)), turned
+    if fx.identity in fy.reaches or fy.identity in fx.reaches:
+        return "computed", "computed", fy.identity in fx.reaches
+    if (x.object.status == "inference") != (y.object.status == "inference"):
+        return "inference", "inference", x.object.status == "inference"
+    if _same_numbers(x, y):
+        return _copied(x, y)
+    return "separate", "separate", False
+
+
+def _view(s: Seen, d: Seen) -> tuple[str, str]:
+    if d.object.status in ("no_grad view", "stale view"):
+        return "no_grad view", "no_grad view"
+    if d.facts.kind is not s.facts.kind and d.object.shape == s.object.shape:
+        return "subclass", "subclass"
+    return "view", "view" if d.object.grad_fn else "plain view"
+
+
+def _cousins(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
+    """Two views of one tensor.
+
+    Torch calls a view of a view one of the first tensor: the history, or that one lies inside the other, tells which
+    was made of which.
+    """
+    if x.facts.identity in y.facts.direct or y.facts.identity in x.facts.direct:
+        turned = y.facts.identity in x.facts.direct
+        return *(_view(y, x) if turned else _view(x, y)), turned
+    inside = [not d.object.grad_fn and contains(es, ed) for d, es, ed in ((y, ex, ey), (x, ey, ex))]
+    if inside[0] and not (inside[1] and y.object.status == "result"):
+        return *_view(x, y), False
+    return (*_view(y, x), True) if inside[1] else ("siblings", "siblings", False)
+
+
+_RANK = {"result": 0, "leaf": 1, "no_grad view": 2}
+
+
+def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
+    """Two objects on one memory, neither of them a view of the other."""
+    if not same_storage(ex, ey):
+        array = "array" in (x.object.status, y.object.status)
+        turned = x.object.status == "array" or (y.object.status != "array" and _rank(y) < _rank(x))
+        return "external", "array" if array else "external", turned
+    # A leaf over untracked memory may be a parameter made of it; the order of the names decides.
+    made_leaf = y.object.status in ("leaf", "frozen") and (x.object.status != "leaf" or y.facts.parameter)
+    turned = not made_leaf and _rank(y) < _rank(x)
+    s, d = (y, x) if turned else (x, y)
+    if d.facts.parameter and not s.facts.parameter:
+        return "parameter", "parameter", turned
+    if d.object.status == "leaf":
+        return "rewrapped", "wrapped", turned
+    counted = _shares_counter(s, d)
+    return ("data", "data", turned) if counted is False else ("detached", "detached", turned)
+
+
+def _rank(seen: Seen) -> int:
+    return _RANK.get(seen.object.status, 3)
+
+
+def _shares_counter(a: Seen, b: Seen) -> bool | None:
+    if a.facts.counter and b.facts.counter:
+        return a.facts.counter == b.facts.counter
+    va, vb = a.object.version, b.object.version
+    return False if va is not None and vb is not None and va != vb else None
+
+
+def _made_by(s: Seen, d: Seen) -> tuple[str, str]:
+    """By one operation."""
+    if d.facts.label in ("ToCopy", "To", "Copy"):
+        return "moved", "moved"
+    if d.facts.label == "Clone" or (_same_numbers(s, d) and d.object.shape == s.object.shape):
+        return "tracked copy", "tracked copy"
+    return "computed", "computed"
+
+
+def _same_numbers(x: Seen, y: Seen) -> bool:
+    dx, dy = x.facts.digests, y.facts.digests
+    if not dx or not dy or x.object.shape != y.object.shape:
+        return False
+    if dx[0] == dy[0]:
+        return True
+    if len(dx) == len(dy) == 1:
+        return False
+    rounded = {"float32": 1, "float16": 2, "bfloat16": 3}
+    to_x, to_y = rounded.get(x.object.dtype, 0), rounded.get(y.object.dtype, 0)
+    return bool((to_x and dy[to_x] == dx[0]) or (to_y and dx[to_y] == dy[0]))
+
+
+def _copied(x: Seen, y: Seen) -> tuple[str, str, bool]:
+    """Two objects with the same numbers in memories of their own."""
+    ox, oy = x.object, y.object
+    turned = _rank(x) == 3 and oy.status == "result"
+    s, d = (oy, ox) if turned else (ox, oy)
+    both_parameters = x.facts.parameter and y.facts.parameter
+    same_grads = bool(x.facts.grad_digest) and x.facts.grad_digest == y.facts.grad_digest
+    if (both_parameters or same_grads or _same_tail(s.name, d.name)) and s.status != "result" and s.type == d.type:
+        tracked = "leaf" in (s.status, d.status)
+        return "deepcopy", "deepcopy" if tracked else "plain deepcopy", turned
+    if d.status == "leaf":
+        return "rewrapped", "rewrapped", turned
+    if (s.dtype, s.device) != (d.dtype, d.device):
+        return "moved", "plain move", turned
+    return "copy", "copy" if s.requires_grad else "plain copy", turned
+
+
+def _same_tail(a: str, b: str) -> bool:
+    """Whether two module paths differ only in the module: "model.0.weight" and "twin.0.weight"."""
+    _, dot, tail = a.partition(".")
+    return bool(dot) and tail == b.partition(".")[2]
+
+
+def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
+    source, derived = called
+    es, ed = s.facts.extent, d.facts.extent
+    shares = kind in SHARED or (es is not None and ed is not None and same_bytes(es, ed))
+    part = ""
+    if shares and es is not None and ed is not None and kind not in ("alias", "tied", "siblings"):
+        part = part_of(ed, es, source)
+    words = {
+        "d": derived,
+        "s": source,
+        "p": f" ({part})" if part else "",
+        "q": f" with the numbers of {source}" if _same_numbers(s, d) else "",
+        "o": d.facts.label if s.facts.identity in d.facts.direct else "through several operations",
+        "f": _from_to(s, d),
+    }
+    told = [clause.replace("{e}", _edits(kind, s, d)).replace("{g}", _gradients(kind, d)) for clause in TOLD[key]]
+    parts = _pieces(f"{told[0]}: {told[1]}; {told[2]}.", words)
+    maybe = _maybe(kind, key, s, d)
+    if len(maybe) > 1:
+        causes = f"{', '.join(maybe[:-1])} and {maybe[-1]}"
+        parts.append(
+            (f" {causes[0].upper() if causes.startswith('a ') else causes[0]}{causes[1:]} leave the same state.", False)
+        )
+    clauses = ["".join(text for text, _ in _pieces(clause, words)) for clause in told]
+    counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if shares else False
+    return Relation(
+        kind,
+        source,
+        derived,
+        what=clauses[0],
+        gradients=clauses[1],
+        edits=clauses[2],
+        part=part,
+        maybe=maybe,
+        same_object=s.facts.identity == d.facts.identity,
+        shares_storage=shares,
+        shares_version_counter=counter,
+        has_history=bool(d.object.grad_fn),
+        parts=tuple(parts),
+    )
+
+
+def _maybe(kind: str, key: str, s: Seen, d: Seen) -> tuple[str, ...]:
+    found = tuple(one.replace("{s}", s.object.name) for one in _MAYBE.get(key, ()))
+    if key == "rewrapped" and s.object.status in ("leaf", "frozen"):
+        return (*found, "a deepcopy")
+    if key == "deepcopy" and d.facts.grad_digest and d.facts.grad_digest == s.facts.grad_digest:
+        return ()
+    if kind == "detached":
+        if _shares_counter(s, d) is None:
+            return (f"{s.object.name}.detach()", f"{s.object.name}.data")
+        leaf = s.object.status == "leaf"
+        return (f"{d.object.name} = {s.object.name}.detach()", f"a leaf made of {d.object.name}") if leaf else ()
+    return found
+
+
+def _gradients(kind: str, d: Seen) -> str:
+    if kind == "alias":
+        asks = d.object.requires_grad and d.object.status != "no_grad view"
+        return "{d}.backward() is {s}.backward() and fills {s}.grad" if asks else "both are as untracked as each other"
+    if kind == "siblings":
+        return "each passes its own gradient to that tensor" if d.object.grad_fn else "no gradient passes between them"
+    return "gradients pass through it to {s}" if d.object.grad_fn else "no gradient passes from {d} to {s}"
+
+
+def _edits(kind: str, s: Seen, d: Seen) -> str:
+    es, ed = s.facts.extent, d.facts.extent
+    if kind == "siblings":
+        if es is not None and ed is not None and not overlap(es, ed):
+            return "an in-place edit of one does not touch the other, because they do not overlap"
+        return "an in-place edit of one changes the other where they overlap"
+    if ed is not None and any(n > 1 and stride == 0 for n, stride in zip(ed.shape, ed.strides, strict=True)):
+        return "in-place edits of {d} are refused, because several of its elements are one in memory"
+    if d.facts.label in _SPLITS:
+        return "an in-place edit of {d} raises, because its operation makes several views at once"
+    if s.object.status == "leaf":
+        return "an in-place edit of {d} changes {s} too, and raises outside of no_grad because {s} is a leaf"
+    if d.object.grad_fn:
+        return "an in-place edit of {d} changes {s} too and is recorded for both"
+    return _EDIT_BOTH
+
+
+def _from_to(s: Seen, d: Seen) -> str:
+    dtype = f"{s.object.dtype} to {d.object.dtype}" if s.object.dtype != d.object.dtype else ""
+    device = f"{s.object.device} to {d.object.device}" if s.object.device != d.object.device else ""
+    return ", ".join(filter(None, (dtype, device))) or "a new tensor of the same form"
+
+
+def _pieces(template: str, words: dict[str, str]) -> list[tuple[str, bool]]:
+    found: list[tuple[str, bool]] = []
+    for text, hole, _, _ in Formatter().parse(template):
+        if text:
+            found.append((text, False))
+        if hole:
+            found.append((words[hole], hole in ("d", "s")))
+    return found

@@ -1,0 +1,94 @@
+"""Names, tensor objects and memory in JupyterLab: the tab, the jump to the node, and the static pictures."""
+
+from __future__ import annotations
+
+from browser.lab import DARK
+from playwright.sync_api import expect
+
+SETUP = """\
+import torch, torch.nn as nn, gradwidget as gw
+a = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.no_grad():
+    b = a
+    c = a + 0
+    v = a[:1]
+loss = (a * c).sum()"""
+SHOW = "w = gw.GradWidget(loss)\nw"
+STATIC = "gw.references(a=a, b=b, c=c, v=v)"
+STATE = "gw.module_state(nn.ModuleDict({'one': nn.Linear(1, 1)}))"
+
+
+def test_the_tab(lab):
+    lab.open([SETUP, SHOW])
+    lab.run_all()
+    figure = lab.widget()
+    tab = figure.root.get_by_role("tab", name="references")
+    tab.click()
+    expect(tab).to_have_attribute("aria-selected", "true")
+    a = figure.root.locator('[data-gw-ref="a"]')
+    expect(a).to_contain_text("gradients arrive here")
+    expect(figure.root.locator('[data-gw-ref="v"]')).to_contain_text("none will arrive")
+    expect(figure.root.get_by_text("b.backward() is a.backward()")).to_have_count(0)  # it has names as parts
+    expect(figure.root.locator(".gw-refs-sentences")).to_contain_text("b.backward() is a.backward() and fills a.grad")
+    # pointer and focus light up what belongs together
+    a.hover()
+    expect(figure.root.locator('[data-gw-ref-name="b"]')).to_have_class("gw-refs-name  gw-refs-lit")
+    expect(figure.root.locator("[data-gw-ref-said]")).to_contain_text("b is a")
+    a.focus()
+    lab.page.keyboard.press("ArrowDown")
+    expect(figure.root.locator('[data-gw-ref="v"]')).to_be_focused()
+    lab.shot("references-light")
+    lab.theme(DARK)
+    lab.shot("references-dark")
+    # names are those of now: the kernel is asked again
+    lab.execute("renamed = c")
+    lab.page.keyboard.press("Escape")
+    expect(figure.node("a")).to_be_visible()
+    tab.click()
+    expect(figure.root.locator('[data-gw-ref-name="renamed"]')).to_be_visible()
+    # a key shows the node in the graph
+    figure.root.locator('[data-gw-ref="a"]').focus()
+    lab.page.keyboard.press("Enter")
+    figure.shows("a")
+    assert lab.python("w[w.selected].name") == "a"
+    # so does a click
+    tab.click()
+    figure.root.locator('[data-gw-ref="loss"]').click()
+    figure.shows("loss")
+    assert lab.python("w[w.selected].name") == "loss"
+
+
+def test_it_answers_without_a_kernel(lab):
+    lab.open([SETUP, SHOW])
+    lab.run_all()
+    figure = lab.widget()
+    figure.select("a")
+    lab.complaints.expected.append("Could not send widget sync message")
+    lab.shut_kernel()
+    figure.root.get_by_role("tab", name="references").click()
+    figure.root.locator('[data-gw-ref="loss"]').click()
+    figure.shows("loss")
+
+
+def test_static_pictures_have_hover_and_keyboard_and_follow_the_theme(lab):
+    lab.open([SETUP, STATIC, STATE])
+    lab.run_all()
+    picture = lab.page.locator(".gw-static .gw-refs")
+    expect(picture).to_be_visible()
+    expect(lab.page.locator(".gw-refs-plain")).not_to_be_visible()
+    name = picture.locator(".gw-refs-name").nth(1)
+    expect(name).to_have_css("box-shadow", "none")
+    one = picture.locator(".gw-refs-object").first
+    one.hover()
+    expect(name).not_to_have_css("box-shadow", "none")
+    lab.page.mouse.move(0, 0)
+    expect(name).to_have_css("box-shadow", "none")
+    one.focus()
+    lab.page.keyboard.press("Tab")
+    expect(picture.locator(".gw-refs-object").nth(1)).to_be_focused()
+    expect(picture.locator(".gw-refs-name").nth(2)).not_to_have_css("box-shadow", "none")
+    frame = lab.page.locator(".gw-static").first
+    light = frame.evaluate("element => getComputedStyle(element).backgroundColor")
+    lab.theme(DARK)
+    expect(frame).not_to_have_css("background-color", light)
+    expect(lab.page.locator("table.gw-state")).to_contain_text("one.weight")

@@ -1,0 +1,251 @@
+"""The table of a module's state, against what torch does to it."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import threading
+import weakref
+
+import pytest
+import torch
+from torch import nn
+
+import gradwidget as gw
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor(0.5))
+        self.a = torch.tensor(0.1)
+
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(2))
+        self.frozen = nn.Parameter(torch.ones(2), requires_grad=False)
+        self.shift = torch.zeros(2)
+        self.register_buffer("mean", torch.zeros(2))
+        self.register_buffer("cache", torch.zeros(2), persistent=False)
+        self.register_buffer("nothing", None)
+        self.stats = [self.mean]
+        self.scales = [nn.Parameter(torch.ones(3)), self.gain]
+        self.table = {"k": (torch.ones(1),), 3: "text"}
+        self.layers = [nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 1))]
+        self.by_name = {"head": nn.Linear(2, 1)}
+        self.learns = torch.ones(2, requires_grad=True)
+        self.kept = torch.ones(2, requires_grad=True) * 2
+
+
+# kind, moves, saved, trained
+EXPECT = {
+    "gain": ("parameter", True, True, True),
+    "frozen": ("parameter", True, True, False),
+    "shift": ("plain tensor", False, False, False),
+    "mean": ("buffer", True, True, False),
+    "cache": ("non-persistent buffer", True, False, False),
+    "stats[0]": ("tensor in a plain list", False, False, False),
+    "scales[0]": ("parameter in a plain list", False, False, False),
+    "scales[1]": ("parameter in a plain list", True, False, True),
+    "table['k'][0]": ("tensor in a plain dict", False, False, False),
+    "layers[0]": ("layer in a plain list", False, False, False),
+    "layers[0].weight": ("parameter of a layer in a plain list", False, False, False),
+    "layers[1].0.bias": ("parameter of a layer in a plain list", False, False, False),
+    "by_name['head']": ("layer in a plain dict", False, False, False),
+    "learns": ("plain tensor", False, False, False),
+    "kept": ("plain tensor", False, False, False),
+}
+REMEDIES = {
+    "shift": "register_buffer('shift'",
+    "stats[0]": "read mean instead",
+    "scales[0]": "nn.ParameterList",
+    "table['k'][0]": "register_buffer",
+    "layers[0]": "nn.ModuleList",
+    "by_name['head']": "nn.ModuleDict",
+    "learns": "self.learns = nn.Parameter",
+    "kept": "detach()",
+    "gain": "",
+    "mean": "",
+}
+
+
+def at(module, path):
+    """The tensor of a path, as the table writes it."""
+    return eval("module." + path.replace("[1].0.", "[1][0]."), {"module": module})
+
+
+def test_the_layer_of_the_story():
+    state = gw.module_state(Layer())
+    assert [(r.name, r.kind, r.moves, r.saved, r.trained) for r in state.rows] == [
+        ("w", "parameter", True, True, True),
+        ("a", "plain tensor", False, False, False),
+    ]
+    assert "self.register_buffer('a', ...)" in state["a"].remedy
+    assert state.tried
+
+    layer = Layer()
+    value = layer.a
+    del layer.a
+    layer.register_buffer("a", value)
+    row = gw.module_state(layer)["a"]
+    assert (row.kind, row.moves, row.saved, row.trained, row.remedy) == ("buffer", True, True, False, "")
+
+
+@pytest.mark.parametrize("name", EXPECT)
+def test_rows(name):
+    row = gw.module_state(Norm())[name]
+    assert (row.kind, row.moves, row.saved, row.trained) == EXPECT[name]
+    if name in REMEDIES:
+        assert (REMEDIES[name] in row.remedy) if REMEDIES[name] else row.remedy == ""
+
+
+def test_the_table_agrees_with_torch():
+    module = Norm()
+    rows = [row for row in gw.module_state(module).rows if row.form]
+    found = {id(p) for p in module.parameters()}
+    saved = set(module.state_dict())
+    for row in rows:
+        tensor = at(module, row.name)
+        assert row.shape == tuple(tensor.shape)
+        assert row.dtype == str(tensor.dtype).removeprefix("torch.")
+        assert row.in_parameters is (id(tensor) in found)
+        assert row.trained is (row.in_parameters and tensor.requires_grad)
+        assert row.saved is (row.name in saved)
+    module.to(torch.float64)  # as to a GPU: parameters keep their objects
+    assert {row.name for row in rows if row.moves} == {
+        row.name for row in rows if at(module, row.name).dtype is torch.float64
+    }
+
+
+def test_nothing_happens_to_the_module():
+    class Hooked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.rand(2))
+            self.drop = nn.Dropout()
+
+    module = Hooked()
+    calls = []
+    module.register_forward_hook(lambda *_: calls.append("forward"))
+    module._register_state_dict_hook(lambda *_: calls.append("state_dict"))
+    module.register_state_dict_pre_hook(lambda *_: calls.append("pre"))
+    before, w, version = torch.get_rng_state(), module.w, module.w._version
+    state = gw.module_state(module)
+    assert calls == []
+    assert torch.equal(torch.get_rng_state(), before)
+    assert module.w is w
+    assert (w._version, w.device.type) == (version, "cpu")
+    assert any("hooks were not run" in note for note in state.footnotes)
+    module.state_dict()
+    assert calls == ["pre", "state_dict"]
+
+
+def test_parametrized_and_normed_weights_are_computed():
+    module = nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2))
+    u = module.parametrizations.weight[0]._u.clone()
+    state = gw.module_state(module)
+    assert torch.equal(module.parametrizations.weight[0]._u, u)
+    assert state["weight"].kind == "computed"
+    assert "parametrizations.weight" in state["weight"].remedy
+    assert state["parametrizations.weight.original"].trained
+    assert state["parametrizations.weight.0._u"].kind == "buffer"
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm")
+def test_weight_norm_of_old():
+    assert gw.module_state(nn.utils.weight_norm(nn.Linear(2, 2)))["weight"].kind == "computed"
+
+
+def test_lazy_shared_and_torch_containers():
+    shared = nn.Linear(2, 2)
+    module = nn.ModuleDict(
+        {
+            "lazy": nn.LazyLinear(3),
+            "one": shared,
+            "two": shared,
+            "list": nn.ModuleList([nn.Linear(1, 1)]),
+            "dict": nn.ParameterDict({"x": torch.ones(2)}),
+            "lstm": nn.LSTM(2, 2),
+        }
+    )
+    module["tied"] = nn.Linear(2, 2, bias=False)
+    module["tied"].weight = shared.weight
+    state = gw.module_state(module)
+    assert state.tried
+    assert (state["lazy.weight"].kind, state["lazy.weight"].shape) == ("lazy parameter", None)
+    assert state["two.weight"].same_as == state["tied.weight"].same_as == "one.weight"
+    assert {row.name for row in state.rows} == set(module.state_dict())
+    assert all(row.moves and row.saved and row.trained for row in state.rows)
+
+
+def test_a_module_that_moves_its_plain_tensors_itself():
+    class Mover(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.ones(2)
+
+        def _apply(self, fn, recurse=True):
+            self.a = fn(self.a)
+            return super()._apply(fn, recurse)
+
+    row = gw.module_state(Mover())["a"]
+    assert (row.moves, row.saved) == (True, False)
+    assert "to save it too" in row.remedy
+
+
+def test_a_module_that_can_not_be_copied_says_so():
+    module = Norm()
+    module.lock = threading.Lock()
+    with pytest.raises((TypeError, RuntimeError)):
+        copy.deepcopy(module)
+    state = gw.module_state(module)
+    assert not state.tried
+    assert "No copy could be moved (TypeError" in state.footnotes[0]
+    assert "not tried out" in repr(state)
+    assert "not tried out" in state._repr_html_()
+    for name in ("gain", "mean", "cache", "shift", "layers[0].weight"):
+        assert (state[name].kind, state[name].moves, state[name].saved, state[name].trained) == EXPECT[name]
+
+
+def test_it_takes_no_memory_and_keeps_nothing_alive():
+    class Big(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.zeros(()).expand(1 << 20, 1 << 20), requires_grad=False)
+
+    module = Big()
+    state = gw.module_state(module)
+    assert state["w"].moves
+    gone = weakref.ref(module.w)
+    del module
+    gc.collect()
+    assert gone() is None
+    assert len(state) == 1
+
+
+def test_a_module_inside_itself():
+    module = nn.Linear(1, 1)
+    module.me = [module]
+    module.plain = {"deep": [[[[[[torch.ones(1)]]]]]]}
+    state = gw.module_state(module)
+    assert state["weight"].trained
+
+
+@pytest.mark.parametrize("value", [torch.ones(1), None, "text", nn.Linear])
+def test_what_is_no_module_is_refused(value):
+    with pytest.raises(gw.OutputTypeError, match="Give a"):
+        gw.module_state(value)
+
+
+def test_text_and_html():
+    text = repr(gw.module_state(Layer()))
+    assert text == repr(gw.module_state(Layer()))
+    lines = text.splitlines()
+    assert lines[0] == "Layer: 2 tensors, 1 of them left behind by .to(), 1 not in state_dict(), 1 trained"
+    assert lines[2].split() == ["w", "parameter", "scalar", "f32", "yes", "yes", "yes"]
+    html = gw.module_state(nn.ModuleDict({"<b>": nn.Linear(1, 1)}))._repr_html_()
+    assert "<script" not in html
+    assert "&lt;b&gt;.weight" in html
+    assert html.count("<tr>") == 3

@@ -1,0 +1,645 @@
+"""Names, tensor objects and memory: each relation against what plain torch says and does."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import re
+import weakref
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+import gradwidget as gw
+from gradwidget import _memory, _names
+
+
+class Sub(torch.Tensor):
+    pass
+
+
+class Loud(torch.Tensor):
+    calls = 0
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Loud.calls += 1
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def result():
+    return torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True) * 2
+
+
+def leaf():
+    return torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+
+
+def no_grad(make):
+    def made(a):
+        with torch.no_grad():
+            return make(a)
+
+    return made
+
+
+def inference(make):
+    def made(a):
+        with torch.inference_mode():
+            return make(a)
+
+    return made
+
+
+# what makes it, the kind, and: same object, same memory, history, same version counter
+ALIAS, SHARED, APART = (True, True), (False, True), (False, False)
+RELATIONS = {
+    "assignment": (lambda a: a, "alias", (*ALIAS, True, True)),
+    "assignment under no_grad": (no_grad(lambda a: a), "alias", (*ALIAS, True, True)),
+    "float() with nothing to do": (lambda a: a.float(), "alias", (*ALIAS, True, True)),
+    "to() with nothing to do": (lambda a: a.to(torch.float32), "alias", (*ALIAS, True, True)),
+    "contiguous() with nothing to do": (lambda a: a.contiguous(), "alias", (*ALIAS, True, True)),
+    "slice": (lambda a: a[:2], "view", (*SHARED, True, True)),
+    "view": (lambda a: a.view(2, 2), "view", (*SHARED, True, True)),
+    "expand": (lambda a: a[:1].expand(3), "view", (*SHARED, True, True)),
+    "slice under no_grad": (no_grad(lambda a: a[:2]), "no_grad view", (*SHARED, False, True)),
+    "slice under inference_mode": (inference(lambda a: a[:2]), "no_grad view", (*SHARED, False, True)),
+    "detach": (lambda a: a.detach(), "detached", (*SHARED, False, True)),
+    "detached slice": (lambda a: a.detach()[1:], "detached", (*SHARED, False, True)),
+    "data": (lambda a: a.data, "data", (*SHARED, False, False)),
+    "numpy": (lambda a: torch.from_numpy(a.detach().numpy()), "external", (*SHARED, False, False)),
+    "dlpack": (lambda a: torch.from_dlpack(a.detach()), "external", (*SHARED, False, False)),
+    "array": (lambda a: a.detach().numpy(), "external", (*SHARED, False, None)),
+    "as_subclass": (lambda a: a.as_subclass(Sub), "subclass", (*SHARED, True, True)),
+    "Parameter": (nn.Parameter, "parameter", (*SHARED, False, True)),
+    "Variable that asks for a gradient": (
+        lambda a: Variable(a, requires_grad=True),
+        "rewrapped",
+        (*SHARED, False, True),
+    ),
+    "clone": (lambda a: a.clone(), "tracked copy", (*APART, True, False)),
+    "plus zero": (lambda a: a + 0, "tracked copy", (*APART, True, False)),
+    "clone under no_grad": (no_grad(lambda a: a.clone()), "copy", (*APART, False, False)),
+    "plus zero under no_grad": (no_grad(lambda a: a + 0), "copy", (*APART, False, False)),
+    "detach().clone()": (lambda a: a.detach().clone(), "copy", (*APART, False, False)),
+    "torch.tensor": (lambda a: torch.tensor(a.tolist()), "copy", (*APART, False, False)),
+    "torch.tensor that asks for a gradient": (
+        lambda a: torch.tensor(a.tolist(), requires_grad=True),
+        "rewrapped",
+        (*APART, False, False),
+    ),
+    "inference_mode": (inference(lambda a: a * 1), "inference", (*APART, False, False)),
+    "double()": (lambda a: a.double(), "moved", (*APART, True, False)),
+    "half() of detached": (lambda a: a.detach().half(), "moved", (*APART, False, False)),
+    "operation": (lambda a: a**2, "computed", (*APART, True, False)),
+    "several operations": (lambda a: (a**2 + 1).sum(), "computed", (*APART, True, False)),
+    "other numbers under no_grad": (no_grad(lambda a: a * 5), "separate", (*APART, False, False)),
+}
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+@pytest.mark.parametrize("source", [leaf, result])
+def test_relation(name, source):
+    make, kind, (same, shares, history, counter) = RELATIONS[name]
+    a = source()
+    q = make(a)
+    relation = gw.references(a=a, q=q).relation("a", "q")
+    assert relation.kind == kind
+    assert (relation.source, relation.derived) == ("a", "q")
+    assert relation.same_object is (q is a) is same
+    assert relation.shares_storage is shares
+    assert relation.shares_version_counter is counter
+    assert relation.has_history is (history if not same else a.grad_fn is not None)
+    assert relation.sentence.startswith("q ")
+    assert re.search(r"\ba\b", relation.sentence)
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_the_order_in_the_question_does_not_matter(name):
+    a = result()
+    found = gw.references(a=a, q=RELATIONS[name][0](a))
+    assert found.relation("q", "a") == found.relation("a", "q")
+
+
+@pytest.mark.parametrize("name", [n for n, (_, _, facts) in RELATIONS.items() if facts[1] and "array" not in n])
+def test_the_version_counter_is_told_as_edits_show_it(name):
+    a = result()
+    q = RELATIONS[name][0](a)
+    told = gw.references(a=a, q=q).relation("a", "q").shares_version_counter
+    versions = (a._version, q._version)
+    a.detach().mul_(1)
+    assert told is (q._version != versions[1])
+    assert a._version == versions[0] + 1
+
+
+def test_finding_out_touches_no_version_and_no_gradient():
+    a = result()
+    others = [make(a) for make, _, _ in RELATIONS.values()]
+    before = [(t._version, t.requires_grad) for t in others if isinstance(t, torch.Tensor) and not t.is_inference()]
+    found = gw.references(a=a, others=others)
+    assert len(found.relations) > len(others)
+    after = [(t._version, t.requires_grad) for t in others if isinstance(t, torch.Tensor) and not t.is_inference()]
+    assert before == after
+    a.sum().backward()
+
+
+def test_without_the_counter_the_numbers_of_the_versions_decide(monkeypatch):
+    monkeypatch.setattr(_memory, "_counter_place", lambda: 0)
+    a = leaf()
+    d = a.data
+    unsure = gw.references(a=a, d=d).relation("a", "d")
+    assert (unsure.kind, unsure.shares_version_counter) == ("detached", None)
+    assert set(unsure.maybe) == {"a.detach()", "a.data"}
+    d.add_(1)
+    assert gw.references(a=a, d=d).relation("a", "d").kind == "data"
+
+
+def test_the_place_of_the_counter_is_found_here():
+    assert _memory._counter_place() > 0
+
+
+PARTS = {
+    "x[0]": "x[0]",
+    "x[:, 1]": "x[:, 1]",
+    "x[1, 2]": "x[1, 2]",
+    "x[1, 2, 3]": "x[1, 2, 3]",
+    "x[..., ::2]": "x[:, :, ::2]",
+    "x[:, 1:, 1:3]": "x[:, 1:, 1:3]",
+    "x[0:1]": "x[:1]",
+    "x[1:, 0, ::3]": "x[1:, 0, ::3]",
+    "x[0].T": "x[0].T",
+    "x.view(-1)": "all of x, as a vector of 24",
+    "x.reshape(6, 4)": "all of x, as 6×4",
+    "x[None]": "all of x, as 1×2×3×4",
+    "x.transpose(0, 2)": "x with its dimensions permuted",
+    "x[0, 0].expand(5, 4)": "x expanded to 5×4",
+    "x.diagonal()": "8 of the 24 elements of x",
+    "x.flatten()[3:9]": "elements 3 to 8 of x",
+    "x.unfold(2, 2, 1)": "overlapping windows of x",
+    "x[:, :0]": "no element of x",
+}
+
+
+@pytest.mark.parametrize("expression", PARTS)
+def test_which_part_a_view_is(expression):
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    v = eval(expression, {"x": x})
+    part = gw.references(x=x, v=v).relation("x", "v").part
+    assert part == PARTS[expression]
+    if part.startswith("x[") and part.endswith("]"):
+        named = eval(part, {"x": x})
+        assert (named.data_ptr(), named.shape, named.stride()) == (v.data_ptr(), v.shape, v.stride())
+
+
+def test_a_transposed_matrix_is_called_so():
+    x = torch.ones(2, 3)
+    assert gw.references(x=x, t=x.T).relation("x", "t").part == "x.T"
+
+
+def test_two_views_of_one_tensor():
+    a = result()
+    low, high, all_of_it = a[:2], a[2:], a.view(4)
+    found = gw.references(low=low, high=high, all_of_it=all_of_it)
+    apart = found.relation("low", "high")
+    assert apart.kind == "siblings"
+    assert "do not overlap" in apart.edits
+    assert "where they overlap" in found.relation("low", "all_of_it").edits
+
+
+def test_a_view_of_a_view_is_one_of_the_nearest():
+    x = torch.arange(6.0).reshape(2, 3)  # a view itself
+    row = x[1]
+    told = gw.references(x=x, row=row).relation("x", "row")
+    assert (told.kind, told.source, told.part) == ("view", "x", "x[1]")
+    y = result().view(2, 2)
+    with torch.no_grad():
+        v = y[0]
+    assert gw.references(y=y, v=v).relation("y", "v").kind == "no_grad view"
+    row = y[0]
+    told = gw.references(row=row, y=y).relation("row", "y")
+    assert (told.kind, told.source, told.part) == ("view", "y", "y[0]")
+
+
+def test_what_an_edit_of_a_view_does():
+    a, r = leaf(), result()
+    found = gw.references(a=a, v=a[:2], r=r, w=r[:2], e=r[:1].expand(3), s=r.split(2)[0])
+    for name, word in (("v", "raises"), ("e", "are refused"), ("s", "raises")):
+        assert word in found.relation("a" if name == "v" else "r", name).edits
+    assert "recorded" in found.relation("r", "w").edits
+    with pytest.raises(RuntimeError, match="leaf"):
+        a[:2].add_(1)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        r[:1].expand(3).add_(1)
+    with pytest.raises(RuntimeError, match="multiple views"):
+        r.split(2)[0].add_(1)
+    r[:2].add_(1)
+
+
+def test_the_view_that_says_it_asks_for_a_gradient():
+    x = leaf()
+    with torch.no_grad():
+        v = x[:2]
+    assert (v.requires_grad, v.is_leaf) == (True, True)
+    one = gw.references(x=x, v=v)["v"]
+    assert (one.status, one.requires_grad, one.is_leaf, one.grad_fn) == ("no_grad view", True, True, "")
+    relation = gw.references(x=x, v=v).relation("x", "v")
+    assert "no gradient ever arrives" in relation.gradients
+    assert relation.maybe == ("no_grad", "inference_mode")
+    assert gw.references(v=v)["v"].status == "no_grad view"  # its base has no name here
+
+
+def test_a_stale_view_whose_history_can_not_be_read():
+    x = result()
+    with torch.no_grad():
+        v = x[:2]
+    x.add_(1)
+    with pytest.raises(RuntimeError):
+        v.grad_fn
+    found = gw.references(x=x, v=v)
+    assert (found["v"].status, found["v"].is_leaf) == ("stale view", None)
+    assert found.relation("x", "v").kind == "no_grad view"
+    assert found._repr_html_()
+
+
+def test_the_two_snippets():
+    a = torch.tensor(1.0, requires_grad=True)
+    with torch.no_grad():
+        b = a
+    assert "b.backward() is a.backward() and fills a.grad" in gw.references(a=a, b=b).relation("a", "b").sentence
+    b.backward()
+    assert a.grad == 1
+    with torch.no_grad():
+        b = a + 0
+    told = gw.references(a=a, b=b).relation("a", "b")
+    assert "b.backward() raises" in told.sentence
+    assert any("no_grad" in cause for cause in told.maybe)
+    with pytest.raises(RuntimeError):
+        b.backward()
+
+
+def test_tied_weights_and_a_deepcopy():
+    model = nn.ModuleDict({"emb": nn.Embedding(3, 2), "out": nn.Linear(2, 3, bias=False)})
+    model["out"].weight = model["emb"].weight
+    twin = copy.deepcopy(model)
+    found = gw.references(model=model, twin=twin)
+    tied = found.relation("model.emb.weight", "model.out.weight")
+    assert (tied.kind, tied.same_object) == ("tied", True)
+    assert "sum over all uses" in tied.sentence
+    assert found["model.emb.weight"].names == ("model.emb.weight", "model.out.weight")
+    copied = found.relation("model.emb.weight", "twin.emb.weight")
+    assert (copied.kind, copied.shares_storage) == ("deepcopy", False)
+
+
+def test_a_deepcopy_of_a_plain_leaf_can_not_be_told_from_a_new_leaf_but_for_its_grad():
+    p = leaf()
+    assert "a deepcopy" in gw.references(p=p, q=copy.deepcopy(p)).relation("p", "q").maybe
+    p.sum().backward()
+    told = gw.references(p=p, q=copy.deepcopy(p)).relation("p", "q")
+    assert (told.kind, told.maybe) == ("deepcopy", ())
+
+
+def test_a_parameter_against_the_tensor_it_was_made_of():
+    t = torch.ones(3)
+    p = nn.Parameter(t)
+    told = gw.references(t=t, p=p).relation("t", "p")
+    assert (told.kind, told.source, told.derived) == ("parameter", "t", "p")
+    d = p.detach()
+    told = gw.references(p=p, d=d).relation("p", "d")
+    assert (told.kind, told.source, told.derived) == ("detached", "p", "d")
+
+
+def test_memory_is_shared_where_bytes_are():
+    a = leaf()
+    n = a.detach().numpy()
+    e1, e2 = torch.empty(0), torch.empty(0)
+    m1, m2 = torch.empty(3, device="meta"), torch.empty(3, device="meta")
+    found = gw.references(a=a, n=n, e1=e1, e2=e2, m1=m1, m2=m2, m3=m1[:2])
+    groups = {memory.objects for memory in found.memory}
+    ids = {name: found[name].id for name in found.names}
+    assert (ids["a"], ids["n"]) in groups
+    assert (ids["e1"],) in groups
+    assert (ids["e2"],) in groups
+    assert (ids["m1"], ids["m3"]) in groups
+    assert found.relation("m1", "m2").kind == "separate"
+
+
+# --- scope, containers, errors
+
+
+def test_the_calling_scope():
+    a = leaf()
+    b = a
+    n = a.detach().numpy()
+    other = np.ones(3)
+    found = gw.references()
+    assert {"a", "b", "n"} <= set(found.names)
+    assert found["a"] == found["b"]
+    assert "other" not in found
+    assert (b is a, n.shape, other.shape) == (True, (4,), (3,))
+
+
+def test_modules_containers_and_optimizers():
+    model = nn.Linear(2, 2)
+    w = leaf()
+    opt = torch.optim.SGD([w], 0.1)
+    found = gw.references(model=model, xs=[w, {"k": 1}], d={"a": w}, opt=opt)
+    assert {"model.weight", "xs[0]", "d['a']", "opt.param_groups[0]['params'][0]"} <= set(found.names)
+    with torch.no_grad():
+        w = w - 1
+    found = gw.references(w=w, opt=opt)
+    assert found["w"].status == "untracked"
+    assert found["opt.param_groups[0]['params'][0]"].status == "leaf"
+
+
+@pytest.mark.parametrize("value", [1.5, None, "text", object(), nn.Linear])
+def test_what_holds_no_tensor_is_refused(value):
+    with pytest.raises(gw.OutputTypeError, match=r"x is a .*Give tensors"):
+        gw.references(x=value)
+
+
+def test_an_unknown_name():
+    with pytest.raises(gw.UnknownNodeError, match="Did you mean 'alpha'"):
+        gw.references(alpha=leaf()).relation("alpha", "alhpa")
+
+
+def test_nothing_in_scope():
+    found = gw.references(xs=[])
+    assert (len(found), found.rows, found.memory, found.sentences) == (0, [], (), ())
+    assert "No tensors" in repr(found)
+    assert "No tensors" in found._repr_html_()
+
+
+# --- rebinding against in-place
+
+
+def test_rebinding_loses_the_leaf_and_in_place_keeps_it():
+    w = leaf()
+    before = gw.references(w=w)
+    with torch.no_grad():
+        w -= 0.1
+        w.sub_(0.1)
+    (change,) = gw.references(w=w).since(before)
+    assert change.kind == "edited"
+    assert "version 0, now 2" in change.sentence
+    assert "still a leaf" in change.sentence
+    with torch.no_grad():
+        w = w - 0.1
+    assert not w.requires_grad
+    (change,) = gw.references(w=w).since(before)
+    assert change.kind == "rebound"
+    assert "w -= ..." in change.sentence
+    assert "lost" in change.sentence
+
+
+def test_plus_equals_on_a_leaf_raises_and_changes_nothing():
+    w = leaf()
+    before = gw.references(w=w)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        w += 1
+    assert [change.kind for change in gw.references(w=w).since(before)] == ["same"]
+
+
+def test_a_loop_without_detach_is_told_by_its_history():
+    def step(h, *, cut):
+        h = h.detach() if cut else h
+        return torch.tanh(h * weight)
+
+    weight = leaf()
+    for cut in (False, True):
+        h = step(torch.zeros(4), cut=cut)
+        h = step(h, cut=cut)
+        before = gw.references(h=h)
+        h = step(h, cut=cut)
+        (change,) = gw.references(h=h).since(before)
+        assert change.kind == "rebound"
+        assert ("has grown" in change.sentence) is not cut
+        assert ("h.detach()" in change.sentence) is not cut
+
+
+def test_a_write_behind_autograds_back_is_seen():
+    w = leaf()
+    before = gw.references(w=w)
+    w.data.add_(1)
+    (change,) = gw.references(w=w).since(before)
+    assert change.kind == "rewritten"
+
+
+def test_new_and_gone_names():
+    before = gw.references(a=leaf())
+    kinds = {change.name: change.kind for change in gw.references(b=leaf()).since(before)}
+    assert kinds == {"a": "gone", "b": "new"}
+
+
+# --- what is given back
+
+
+def test_the_graph_is_plain_data():
+    a = leaf()
+    found = gw.references(a=a, b=a, d=a.detach(), c=a.clone())
+    graph = pickle.loads(pickle.dumps(found.graph))
+    assert isinstance(graph, nx.MultiDiGraph)
+    kinds = nx.get_node_attributes(graph, "kind")
+    assert sorted(kinds.values()) == ["memory"] * 2 + ["name"] * 4 + ["object"] * 3
+    edges = {(u, v): d["kind"] for u, v, d in graph.edges(data=True)}
+    assert edges["name:a", "t0"] == edges["name:b", "t0"] == "names"
+    assert edges["name:b", "name:a"] == "alias"
+    assert edges["t1", "t0"] == "detached"
+    assert edges["t2", "t0"] == "tracked copy"
+    assert edges["t0", "m0"] == edges["t1", "m0"] == "stands on"
+    told = next(d for _, _, d in graph.edges(data=True) if d["kind"] == "detached")
+    assert told["shares_version_counter"] is True
+    assert told["sentence"] == found.relation("a", "d").sentence
+
+
+def test_rows_have_one_name_each():
+    a = leaf()
+    rows = gw.references(a=a, b=a, v=a[:2]).rows
+    assert [(r.name, r.object, r.memory, r.relation) for r in rows] == [
+        ("a", "t0", "m0", ""),
+        ("b", "t0", "m0", "alias"),
+        ("v", "t1", "m0", "view"),
+    ]
+    assert all(row.sentence for row in rows)
+
+
+def test_the_text_is_deterministic_and_without_addresses():
+    def text():
+        a = leaf()
+        with torch.no_grad():
+            return repr(gw.references(a=a, b=a, c=a + 0, v=a[:2]))
+
+    assert text() == text()
+    assert " at 0x" not in text()
+    assert text().splitlines()[:5] == [
+        "name      tensor object                           gradients                  memory",
+        "a     ->  t0  leaf, requires grad · 4 f32         gradients arrive here  ->  m0",
+        "b     ->  t0",
+        "c     ->  t1  copy of a, without history · 4 f32  untracked              ->  m1",
+        "v     ->  t2  a[:2], made under no_grad · 2 f32   none will arrive       ->  m0",
+    ]
+
+
+def test_static_html_has_no_script_and_escapes_names():
+    evil = "</style><script>alert(1)</script>"
+    html = gw.references(**{evil: leaf()})._repr_html_()
+    assert "<script" not in html
+    assert "&lt;/style&gt;&lt;script&gt;" in html
+    assert html.count("<style>") == html.count("</style>") == 1
+    assert 'tabindex="0"' in html
+    assert ":focus-visible" in html
+
+
+def test_a_great_many_objects_are_drawn_in_part_and_the_related_ones_first():
+    many = {f"t{i}": torch.full((2,), float(i)) for i in range(300)}
+    a = leaf()
+    html = gw.references(**many, a=a, v=a[:2])._repr_html_()
+    assert "242 more tensors" in html
+    assert ">a[:2]" in html or "view a[:2]" in html
+
+
+# --- it keeps nothing alive, and runs nothing
+
+
+def test_no_reference_keeps_a_tensor_alive():
+    a = result()
+    d, v, n = a.detach(), a[:2], a.detach().numpy()
+    model = nn.Linear(2, 2)
+    found = gw.references(a=a, d=d, v=v, n=n, model=model)
+    kept = (found.graph, found.rows, found.relations, found._repr_html_(), repr(found), found.relation("a", "v"))
+    gone = [weakref.ref(x) for x in (a, d, v, n, model.weight)]
+    del a, d, v, n, model
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * len(gone)
+    assert found.relation("a", "v") == kept[-1]
+    assert found.since(found)[0].kind == "rebound"
+
+
+def test_a_call_without_arguments_keeps_no_local_alive():
+    class Marked:
+        pass
+
+    marked = Marked()
+    gone = weakref.ref(marked)
+    found = gw.references()
+    del marked
+    gc.collect()
+    assert gone() is None
+    assert "marked" not in found
+
+
+class Evil:
+    def __getattribute__(self, name):
+        raise AssertionError(f"user code was run: {name}")
+
+
+class Proxy:
+    @property
+    def __class__(self):
+        raise AssertionError("user code was run")
+
+
+class EvilDict(dict):
+    def items(self):
+        raise AssertionError("user code was run")
+
+    __iter__ = __len__ = __getitem__ = items
+
+
+class EvilModule(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+
+    @property
+    def trap(self):
+        raise AssertionError("user code was run")
+
+
+def loudly(self, name):
+    raise AssertionError(f"user code was run: {name}")
+
+
+@pytest.mark.filterwarnings("ignore:.*(quantized|nested)")
+def test_hostile_objects_in_scope():
+    evil, proxy, table, module, lazy = Evil(), Proxy(), EvilDict(a=leaf()), EvilModule(), nn.LazyLinear(2)
+    EvilModule.__getattr__ = loudly
+    Loud.calls = 0
+    loud = leaf().as_subclass(Loud)
+    Loud.calls = 0
+    sparse = torch.eye(2).to_sparse()
+    quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    jagged = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+    conj, meta, whole = torch.ones(2, dtype=torch.complex64).conj(), torch.ones(2, device="meta"), torch.arange(3)
+    found = gw.references()
+    names = ("table['a']", "module.w", "lazy.weight", "loud", "sparse", "quantized", "nested", "jagged", "conj", "meta")
+    assert set(names) <= set(found.names)
+    assert Loud.calls == 0
+    assert found["whole"].status == "integer"
+    for shown in (repr(found), found._repr_html_(), found.graph, found.relations):
+        assert len(shown) > 0
+    assert Loud.calls == 0
+    assert evil is not None
+    assert proxy is not None
+    assert (len(dict.keys(table)), nested.dim(), jagged.dim(), conj.dim(), meta.dim(), whole.dim()) == (
+        1,
+        2,
+        2,
+        1,
+        1,
+        1,
+    )
+    assert (sparse.dim(), quantized.dim(), loud.dim(), module is None, lazy is None) == (2, 1, 1, False, False)
+
+
+def test_fake_and_vmapped_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones(3, requires_grad=True)
+        assert gw.references(fake=fake, d=fake.detach())["fake"].status == "leaf"
+    seen = []
+
+    def look(t):
+        seen.append(repr(gw.references(t=t, twice=t * 2)))
+        return t
+
+    torch.vmap(look)(torch.ones(3))
+    torch.func.grad(lambda t: look(t).sum())(torch.ones(3))
+    assert len(seen) == 2
+
+
+def test_an_active_dispatch_mode_sees_nothing():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        calls = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            Watch.calls += 1
+            return func(*args, **(kwargs or {}))
+
+    a = leaf()
+    with Watch():
+        gw.references(a=a)
+    assert Watch.calls == 0
+
+
+def test_at_most_so_many_names_are_looked_at(monkeypatch):
+    monkeypatch.setattr(_names, "LIMIT", 50)
+    many = {f"t{i}": torch.ones(1) for i in range(80)}
+    assert len(gw.references(**many)) == 50
+
+
+def test_a_deep_history_is_followed_only_so_far():
+    h = torch.ones((), requires_grad=True)
+    for _ in range(5000):
+        h = h + 1
+    one = gw.references(h=h)["h"]
+    assert one.history is None
+    assert one.status == "result"
