@@ -67,5 +67,5 @@ def test_notebook_is_small_and_clean(path):
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             assert output.output_type in {"stream", "execute_result", "display_data"}
-            assert set(output.get("data", ())) <= {"text/plain"}
+            assert set(output.get("data", ())) <= {"text/plain", "text/html"}
             assert " at 0x" not in str(output)
