@@ -63,7 +63,7 @@ def test_notebook_is_small_and_clean(path):
     nbformat.validate(notebook)
     assert "widgets" not in notebook.metadata
     assert notebook.metadata.kernelspec.name == "python3"
-    assert path.stat().st_size < 30_000
+    assert path.stat().st_size < 60_000
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             assert output.output_type in {"stream", "execute_result", "display_data"}
