@@ -57,7 +57,7 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "label": op.label,
         "kind": op.kind,
         "names": list(names),
-        "module": "",
+        "module": inspection.fold.modules.get(key, ""),
         "source": inspection.sources.get(key, ""),
         "subtitle": _SUBTITLES.get(op.kind, ""),
         "outputs": [],

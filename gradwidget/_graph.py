@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 
@@ -13,11 +13,22 @@ Names = Mapping[tuple[int, int], Sequence[str]]
 """(node, output number) -> names of that tensor."""
 
 
+class Told(NamedTuple):
+    """What is known of nodes beside the columns."""
+
+    sources: Mapping[int, str]
+    modules: Mapping[int, str]
+    second: Collection[int]  # made by a backward pass
+
+
 def build(
-    columns: Columns, names: Names, sources: Mapping[int, str], second: Collection[int], torch_version: str
+    columns: Columns,
+    names: Names,
+    told: Told,
+    torch_version: str,
 ) -> nx.MultiDiGraph[int]:
-    """The graph as `backward_graph` returns it, built in bulk. `second`: nodes that a backward pass has made."""
-    made = frozenset(second)
+    """The graph as `backward_graph` returns it, built in bulk."""
+    made = frozenset(told.second)
     names_of: dict[int, list[str]] = {}
     for (key, _), found in sorted(names.items()):
         names_of.setdefault(key, []).extend(n for n in found if n not in names_of.get(key, ()))
@@ -27,7 +38,7 @@ def build(
     with collector_paused():
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
         graph.add_nodes_from(
-            (key, _attributes(columns, key, names_of, cuts, sources) | {"order": 2 if key in made else 1})
+            (key, _attributes(columns, key, names_of, cuts, told) | {"order": 2 if key in made else 1})
             for key in range(len(columns))
         )
         graph.add_edges_from(
@@ -48,7 +59,7 @@ def _attributes(
     key: int,
     names: Mapping[int, list[str]],
     cuts: Mapping[int, list[int]],
-    sources: Mapping[int, str],
+    told: Told,
 ) -> dict[str, Any]:
     op = columns.ops[columns.op[key]]
     forms = columns.forms_of(key)
@@ -64,7 +75,7 @@ def _attributes(
         "devices": tuple(form.device for form in forms),
         "saved": op.saved,
         "cut": tuple(cuts.get(key, ())),
-        "module": "",
-        "source": sources.get(key, ""),
+        "module": told.modules.get(key, ""),
+        "source": told.sources.get(key, ""),
         "sequence": columns.sequence[key],
     }

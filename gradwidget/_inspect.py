@@ -16,8 +16,11 @@ import torch
 from gradwidget import _graph, _names, _saved
 from gradwidget._capture import KEEP, Recorder, made_by_passes
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
+from gradwidget._fold import Fold, fold
 from gradwidget._history import History
 from gradwidget._ipython import place_of
+from gradwidget._made import ModuleCall
+from gradwidget._modules import Class, Known
 from gradwidget._outputs import Output, edge_of, resolve
 from gradwidget._passes import BackwardPass, Place
 from gradwidget._saved import Saved
@@ -62,6 +65,7 @@ class Inspection:
         self.constants: dict[str, None] = {}
         self.closed = False
         self.history = history or History()
+        self.judged: dict[int, object] = {}  # by number of a pass, where numbers first went bad in it
         self._limit = 0 if not look else COPY if keep != "summary" else 64
         self._changed = changed
         self._tensors: dict[Place, weakref.ref[torch.Tensor]] = {}
@@ -82,8 +86,10 @@ class Inspection:
         for root, place in zip(resolved.roots, self.columns.outputs, strict=True):
             if root.tensor is not None:
                 self._know(place, root.tensor)
-        self._take_names(_names.given(names))
-        self._take_names(_names.in_scope(frame))
+        self.classes: dict[str, Class] = {}
+        self.modules: dict[int, tuple[ModuleCall, ...]] = {}
+        self._take_names(_names.given(names, self.classes))
+        self._take_names(_names.in_scope(frame, self.classes))
         self.sources = _sources(nodes)
         self.second = made_by_passes(self.columns)
         if look and len(nodes) <= LOOKED_AT and keep != "summary":
@@ -107,6 +113,11 @@ class Inspection:
     def edges(self) -> Edges:
         """Edges by node."""
         return Edges(self.columns)
+
+    @functools.cached_property
+    def fold(self) -> Fold:
+        """The tree of groups."""
+        return fold(self.columns, lambda: self.edges, Known(self.names, self.classes, self.modules, self.second))
 
     # --- names ---------------------------------------------------------------------------------------------------
 
@@ -410,7 +421,12 @@ class Inspection:
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The graph as plain data."""
-        return _graph.build(self.columns, self.names, self.sources, self.second, str(torch.__version__))
+        return _graph.build(
+            self.columns,
+            self.names,
+            _graph.Told(self.sources, self.fold.modules, self.second),
+            str(torch.__version__),
+        )
 
     # --- passes --------------------------------------------------------------------------------------------------
 
