@@ -3,7 +3,16 @@ import type { Direction } from "./scene";
 import type { Detail, GraphPayload, LivePayload } from "./wire";
 
 export type Selected = number | string | null;
-export type Topic = "graph" | "live" | "details" | "selected" | "step" | "height" | "direction" | "kernel";
+export type Topic =
+  | "graph"
+  | "live"
+  | "details"
+  | "selected"
+  | "collapsed"
+  | "step"
+  | "height"
+  | "direction"
+  | "kernel";
 
 export interface Host {
   /** null until the first payload is read. */
@@ -16,9 +25,12 @@ export interface Host {
   readonly step: number | null;
   /** Why nobody answers, for the header; "" where there is, as far as is known, a kernel that does. */
   readonly silence: string;
+  /** Ids of the groups that are drawn as one box. */
+  readonly collapsed: readonly string[];
   readonly height: number;
   readonly direction: Direction;
   select(selected: Selected): void;
+  fold(collapsed: readonly string[]): void;
   stepTo(step: number | null): void;
   turn(direction: Direction): void;
   /** What was sent along, at once and perhaps a pass behind. */

@@ -7,7 +7,23 @@ import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
 
-const GRAPH: Gained<GraphPayload, "second"> = { second: [] };
+const GRAPH: Gained<GraphPayload, "second" | "groups" | "member" | "collapsed" | "lines"> = {
+  second: [],
+  groups: {
+    id: [],
+    parent: [],
+    kind: [],
+    title: [],
+    type: [],
+    path: [],
+    call: [],
+    times: [],
+    parameters: [],
+  },
+  member: [],
+  collapsed: [],
+  lines: [],
+};
 
 const LIVE: Gained<LivePayload, "probe"> = { probe: { possible: false, note: "" } };
 
@@ -34,6 +50,9 @@ const SAVED: Gained<Saved, "unpack"> = { unpack: false };
 export const completeGraph = (graph: GraphPayload): GraphPayload => ({
   ...GRAPH,
   ...legible(graph),
+  // Ids are told to the kernel as they are.
+  groups: { ...legible(graph.groups ?? GRAPH.groups), id: graph.groups?.id ?? [] },
+  collapsed: graph.collapsed ?? [],
   title: legibleName(graph.title),
   names: graph.names.map(([key, output, names]) => [key, output, names.map(legibleName)]),
 });

@@ -1,9 +1,10 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Placed, PlacedEdge, PlacedNode } from "../scene";
+import { groupKey, type Placed, type PlacedEdge, type PlacedNode } from "../scene";
 import type { Measure } from "../scene/text";
 import { Boxes } from "./boxes";
 import type { Camera } from "./camera_store";
 import { FarPicture } from "./far";
+import { FrameShapes } from "./frames";
 import { attachGestures } from "./gestures";
 import type { Look } from "./grad/looks";
 import type { Label } from "./labels";
@@ -21,10 +22,15 @@ interface Props {
   worker: number | null;
   handing: PlacedEdge[];
   title: string;
+  /** Boxes with hits of a search, and how many. */
+  hits: ReadonlyMap<string, number>;
   measure: Measure;
   look(key: number): Look;
   describe(node: PlacedNode, words: string): string;
+  /** A key below zero is a group's, see groupKey. */
   onSelect(key: number | null): void;
+  onOpen(group: number): void;
+  onClose(group: number): void;
   onPainted(): void;
 }
 
@@ -45,10 +51,13 @@ export function Canvas({
   worker,
   handing,
   title,
+  hits,
   measure,
   look,
   describe,
   onSelect,
+  onOpen,
+  onClose,
   onPainted,
 }: Props) {
   const surface = useRef<SVGSVGElement>(null);
@@ -94,13 +103,15 @@ export function Canvas({
         nodes={[...inView, ...new Set(kept)]}
         selected={selected}
         active={active}
+        holder={chosen?.role === "group" && selected !== null && selected >= 0 ? chosen : null}
+        hits={hits}
         look={look}
         describe={describe}
         measure={measure}
         down={placed.direction === "down"}
       />
     );
-  }, [tiles, range, selected, active, chosen, worker, net, look, describe, measure, placed]);
+  }, [tiles, range, selected, active, chosen, worker, net, hits, look, describe, measure, placed]);
 
   const wires = useMemo(() => {
     if (range.far) return null;
@@ -121,6 +132,19 @@ export function Canvas({
     const box = boxOf(range);
     return <FarPicture nodes={tiles.nodes(box)} edges={tiles.edges(box)} look={look} />;
   }, [tiles, range, look]);
+
+  const frames = useMemo(
+    () => (
+      <FrameShapes
+        frames={placed.frames ?? []}
+        box={boxOf(range)}
+        far={range.far}
+        chosen={selected !== null && selected < 0 ? groupKey(selected) : null}
+        measure={measure}
+      />
+    ),
+    [placed, range, selected, measure],
+  );
 
   const hot = useMemo(() => {
     const touched = placed.nodes.filter(
@@ -147,7 +171,22 @@ export function Canvas({
     });
   };
 
+  /** What a click on a frame, or on the sign of a folded group, asks for. */
+  const asked = (event: MouseEvent, name: string): number | null => {
+    const value = (event.target as Element).closest(`[${name}]`)?.getAttribute(name);
+    return value ? Number(value) : null;
+  };
+
   const click = (event: MouseEvent) => {
+    const [fold, open, frame] = ["data-gw-fold", "data-gw-open", "data-gw-frame"].map((name) =>
+      asked(event, name),
+    );
+    if (fold != null) return onClose(fold);
+    if (open != null) return onOpen(open);
+    if (frame != null) {
+      surface.current?.focus({ preventScroll: true });
+      return onSelect(groupKey(frame));
+    }
     const node = nodeOf(event);
     if (!node) {
       surface.current?.focus({ preventScroll: true });
@@ -157,6 +196,17 @@ export function Canvas({
       focus(node.id);
     }
   };
+
+  const double = (event: MouseEvent) => {
+    const frame = asked(event, "data-gw-frame");
+    if (frame !== null) return onClose(frame);
+    const node = nodeOf(event);
+    if (node?.role === "group" && asked(event, "data-gw-open") === null) onOpen(groupKey(node.key));
+  };
+
+  /** The open group around a box. */
+  const around = (node: PlacedNode | undefined): number | null =>
+    node?.frame !== undefined ? (placed.frames?.[node.frame]?.group ?? null) : null;
 
   const move = (way: Way) => {
     const next = active && neighbour(placed, net, active.id, way);
@@ -168,7 +218,13 @@ export function Canvas({
   const press = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const way = ARROWS[event.key];
+    const fold = (event.target as Element).getAttribute("data-gw-fold");
     if (way) move(way);
+    else if (event.key === "Enter" && fold) onClose(Number(fold));
+    else if (event.key === "Backspace" || (event.key === "Enter" && event.shiftKey)) {
+      const group = around(active);
+      if (group !== null) onClose(group);
+    } else if (event.key === "Enter" && active?.role === "group") onOpen(groupKey(active.key));
     else if (event.key === "Enter" || event.key === " ") active && onSelect(active.key);
     else if (event.key === "Escape") onSelect(null);
     else if (event.key === "+" || event.key === "=") camera.zoom(ZOOM_STEP);
@@ -185,14 +241,16 @@ export function Canvas({
       ref={surface}
       class="gw-surface"
       role="group"
-      aria-label={`Graph of ${title}. Arrow keys follow the wires, Enter selects.`}
+      aria-label={`Graph of ${title}. Arrow keys follow the wires, Enter selects or unfolds, Backspace folds what is around.`}
       tabindex={-1}
       onClick={click}
+      onDblClick={double}
       onKeyDown={press}
       onPointerOver={(event) => setHover(nodeOf(event)?.id ?? null)}
       onPointerLeave={() => setHover(null)}
     >
       <g ref={world}>
+        <g>{frames}</g>
         {far}
         <g class="gw-wires">{wires}</g>
         <g class="gw-wires gw-hot">

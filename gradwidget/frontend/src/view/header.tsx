@@ -21,6 +21,7 @@ interface Props {
   colour: Colour;
   /** There is a pass whose gradients have sizes. */
   sized: boolean;
+  search: ComponentChildren;
   probe: ComponentChildren;
   onColour(colour: Colour): void;
   onTurn(direction: Direction): void;
@@ -39,6 +40,7 @@ export function Header({
   direction,
   colour,
   sized,
+  search,
   probe,
   onColour,
   onTurn,
@@ -55,6 +57,7 @@ export function Header({
         <Legend labels={labels} direction={direction} cuts={cuts} />
       </span>
       <span class="gw-tools">
+        {search}
         {probe}
         {sized && <ColourSwitch colour={colour} onColour={onColour} />}
         <span class="gw-group">

@@ -1,5 +1,6 @@
 import canvas from "./canvas.css";
 import frame from "./frame.css";
+import groups from "./groups.css";
 import hints from "./hints.css";
 import looks from "./looks.css";
 import notices from "./notices.css";
@@ -9,6 +10,16 @@ import player from "./player.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
 
-export const styles = [palette, frame, notices, canvas, hints, looks, player, panel, tensor, story].join(
-  "\n",
-);
+export const styles = [
+  palette,
+  frame,
+  notices,
+  canvas,
+  groups,
+  hints,
+  looks,
+  player,
+  panel,
+  tensor,
+  story,
+].join("\n");
