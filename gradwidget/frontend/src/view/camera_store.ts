@@ -9,12 +9,15 @@ import {
   paged,
   revealing,
   type Size,
+  started,
   zoomedAt,
 } from "./camera";
 
 const GLIDE_MS = 220;
 /** An opened group is shown whole where its text can still be read. */
 const WHOLE = 0.42;
+/** ... else its beginning is, not larger than this. */
+const BEGUN = 0.75;
 
 /** The camera of one view: told apart from Preact's state so that a pan draws nothing anew. */
 export class Camera {
@@ -109,6 +112,7 @@ export class Camera {
     const whole = fitted(now, this.view);
     if (whole.k >= moved.k) this.reveal(now);
     else if (whole.k >= WHOLE) this.glide(whole);
+    else this.glide(started(now, this.view, Math.min(moved.k, BEGUN), this.down));
   }
 
   /** A point of the picture into the middle of the view. */

@@ -153,10 +153,10 @@ export function Canvas({
     return touched.flatMap((node) => edgesOf(net, node.id)).filter((edge) => !handing.includes(edge));
   }, [hover, selected, placed, net, handing]);
 
-  const nodeOf = (event: MouseEvent): PlacedNode | null => {
+  const nodeOf = (event: MouseEvent | KeyboardEvent): PlacedNode | null => {
     const id = (event.target as Element).closest("[data-gw-id]")?.getAttribute("data-gw-id");
     if (id) return net.byId.get(id) ?? null;
-    if (!range.far || !surface.current) return null;
+    if (!range.far || !surface.current || !("clientX" in event)) return null;
     const rect = surface.current.getBoundingClientRect();
     const { x, y, k } = camera.eye;
     return tiles.nodeAt({ x: (event.clientX - rect.left - x) / k, y: (event.clientY - rect.top - y) / k });
@@ -218,14 +218,15 @@ export function Canvas({
   const press = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const way = ARROWS[event.key];
+    const here = nodeOf(event) ?? active;
     const fold = (event.target as Element).getAttribute("data-gw-fold");
     if (way) move(way);
     else if (event.key === "Enter" && fold) onClose(Number(fold));
     else if (event.key === "Backspace" || (event.key === "Enter" && event.shiftKey)) {
-      const group = around(active);
+      const group = around(here);
       if (group !== null) onClose(group);
-    } else if (event.key === "Enter" && active?.role === "group") onOpen(groupKey(active.key));
-    else if (event.key === "Enter" || event.key === " ") active && onSelect(active.key);
+    } else if (event.key === "Enter" && here?.role === "group") onOpen(groupKey(here.key));
+    else if (event.key === "Enter" || event.key === " ") here && onSelect(here.key);
     else if (event.key === "Escape") onSelect(null);
     else if (event.key === "+" || event.key === "=") camera.zoom(ZOOM_STEP);
     else if (event.key === "-") camera.zoom(1 / ZOOM_STEP);

@@ -26,7 +26,6 @@ export interface Foldings {
 export function useFolding(host: Host, tree: GroupTree, anchor: (group: number) => void): Foldings {
   const list = host.collapsed;
   const name = list.join("\n");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same names are the same folding
   const collapsed = useMemo<ReadonlySet<string>>(() => new Set(list), [name]);
   const [refusal, refuse] = useState<Refusal | null>(null);
   const put = (next: string[], group: number): boolean => {

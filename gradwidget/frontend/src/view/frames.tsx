@@ -46,7 +46,7 @@ function Frame({
       <rect class="gw-frame-box" width={width} height={height} rx={10} />
       {!far && (
         <>
-          <g class="gw-frame-title" data-gw-frame={frame.group} aria-hidden="true">
+          <g class="gw-frame-title" data-gw-frame={frame.group}>
             <title>{frame.hint}</title>
             <rect class="gw-catch" x={30} y={4} width={Math.max(20, room)} height={22} />
             <text x={34} y={20}>
