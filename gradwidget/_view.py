@@ -156,7 +156,7 @@ class NodeView:
     @property
     def module(self) -> str:
         """Path of the module that made the node; "" unknown."""
-        return ""
+        return self._inspection.fold.modules.get(self.key, "")
 
     @property
     def source(self) -> str:

@@ -62,7 +62,7 @@ class GradWidget(anywidget.AnyWidget):
         sync=True
     )
     step = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
-    collapsed = traitlets.Any().tag(sync=True)
+    collapsed = traitlets.Any((), allow_none=False).tag(sync=True)
     """Ids of the groups that are drawn as one box: a module's path, or as `collapsed` told them at first."""
     height = traitlets.Int(480).tag(sync=True)
     direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)
