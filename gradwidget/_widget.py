@@ -34,6 +34,10 @@ _DIRECTIONS = ("right", "down")
 _PAUSE = 0.25  # seconds between two updates of the page while a cell runs
 
 
+class _Folding(traitlets.Any):
+    allow_none = False  # None is refused like any other value, in words of ours
+
+
 class GradWidget(anywidget.AnyWidget):
     """Shows the autograd graph behind tensors, live, in a notebook.
 
@@ -62,7 +66,7 @@ class GradWidget(anywidget.AnyWidget):
         sync=True
     )
     step = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
-    collapsed = traitlets.Any((), allow_none=False).tag(sync=True)
+    collapsed = _Folding(()).tag(sync=True)
     """Ids of the groups that are drawn as one box: a module's path, or as `collapsed` told them at first."""
     height = traitlets.Int(480).tag(sync=True)
     direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)

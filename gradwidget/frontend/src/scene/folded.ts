@@ -345,7 +345,10 @@ export function groupText(graph: GraphPayload, tree: GroupTree, group: number): 
   const title = named ? type : own;
   const name = named ? own : "";
   const called = call > 0 ? ` call ${call}` : "";
-  const counts = [`${compact(count)} node${count === 1 ? "" : "s"}`, parameters > 0 && `${compact(parameters)} param${parameters === 1 ? "" : "s"}`];
+  const counts = [
+    `${compact(count)} node${count === 1 ? "" : "s"}`,
+    parameters > 0 && `${compact(parameters)} param${parameters === 1 ? "" : "s"}`,
+  ];
   const words: Record<typeof kind, string> = {
     module: `module ${groups.path[group] || own}, ${type}${call > 0 ? `, call ${call}` : ""}`,
     stack: `${times} × ${type}: ${own}`,

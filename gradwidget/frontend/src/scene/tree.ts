@@ -109,6 +109,11 @@ export class GroupTree {
     return loose + closed.size;
   }
 
+  /** Ids of the groups that are in no other. */
+  outermost(): string[] {
+    return this.graph.groups.id.filter((_, i) => this.parent(i) < 0);
+  }
+
   /** With one group opened; the groups right inside stay closed. */
   opened(collapsed: readonly string[], group: number): string[] {
     const inner = (this.inside[group] ?? []).filter((i) => (this.counts[i] ?? 0) > 1);

@@ -21,7 +21,7 @@ import { CloseIcon } from "./icons";
 import { gradientTexts, placeLabels, portOf, type Texts, valueTexts } from "./labels";
 import { useFollow, useFrame, useReveal, useShow } from "./looking";
 import { Minimap } from "./minimap";
-import { netOf } from "./net";
+import { isButton, netOf } from "./net";
 import { Notes, notesOf } from "./notes";
 import { GroupPanel } from "./panel/group";
 import { Panel } from "./panel/panel";
@@ -134,6 +134,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   useShow(camera, placed, frame, picked, net);
   useReveal(camera, picked, net);
   useFollow(camera, worker, net);
+  useLayoutEffect(() => {
+    if (placed) mark("data-gw-boxes", String(placed.nodes.filter(isButton).length));
+  }, [placed, mark]);
   useLayoutEffect(() => mark("data-gw-passes", String(live?.passes.length ?? 0)), [live, mark]);
   root.style.setProperty("--gw-height", `${height ?? host.height}px`);
   root.style.setProperty("--gw-panel-width", `${panelWidth}px`);
@@ -232,11 +235,12 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
             class="gw-button"
             onClick={() => {
               const { group } = folding.refusal ?? { group: -1 };
-              folding.dismiss();
-              if (group >= 0) lookAt(graph.groups.title[group] ?? "", new Set(tree.members(group)));
+              if (group < 0) return;
+              folding.alone(group);
+              lookAt(graph.groups.title[group] ?? "", new Set(tree.members(group)));
             }}
           >
-            look at it alone
+            unfold it alone
           </button>
           <button type="button" class="gw-close" aria-label="Close this note" onClick={folding.dismiss}>
             <CloseIcon />

@@ -20,6 +20,8 @@ export interface Foldings {
   close(group: number): void;
   /** Opens what is around a node; false where that is refused. */
   show(key: number): boolean;
+  /** Opens a group and folds everything else. */
+  alone(group: number): void;
   dismiss(): void;
 }
 
@@ -53,6 +55,11 @@ export function useFolding(host: Host, tree: GroupTree, anchor: (group: number) 
     show: (key) => {
       const next = tree.shown(list, key);
       return next.join("\n") === name || put(next, tree.chain(tree.of(key))[0] ?? -1);
+    },
+    alone: (group) => {
+      const outermost = tree.outermost();
+      const next = tree.chain(group).reduce((ids, one) => tree.opened(ids, one), outermost);
+      put(next, group);
     },
     dismiss: () => refuse(null),
   };

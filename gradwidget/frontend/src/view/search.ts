@@ -6,6 +6,7 @@ export class SearchIndex {
   private readonly names = new Map<number, string>();
   private readonly lines = new Map<number, string>();
   private readonly labels: string[];
+  private readonly ops: string[];
   private readonly forms: string[];
   private readonly paths: string[];
 
@@ -16,7 +17,8 @@ export class SearchIndex {
     for (const [key, , names] of graph.names)
       this.names.set(key, `${this.names.get(key) ?? ""}\n${names.join("\n").toLowerCase()}`);
     for (const [line, keys] of graph.lines) for (const key of keys) this.lines.set(key, line.toLowerCase());
-    this.labels = graph.ops.map((op, i) => `${graph.labels[i] ?? ""}\n${op}`.toLowerCase());
+    this.labels = graph.labels.map((label) => label.toLowerCase());
+    this.ops = graph.ops.map((op) => op.toLowerCase());
     this.forms = graph.forms.map(({ text, dtype, shape }) =>
       `${text}\n${dtype}\n${(shape ?? []).join("x")}\n[${(shape ?? []).join(", ")}]\n(${(shape ?? []).join(", ")})`.toLowerCase(),
     );
@@ -30,7 +32,9 @@ export class SearchIndex {
   find(query: string): number[] {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return [];
-    const ofLabel = words.map((word) => this.labels.map((text) => text.includes(word)));
+    const ofLabel = words.map((word) =>
+      this.labels.map((text, i) => text.includes(word) || this.ops[i]?.startsWith(word)),
+    );
     const ofForm = words.map((word) => this.forms.map((text) => text.includes(word)));
     const ofGroup = words.map((word) => {
       const inside: boolean[] = [];
