@@ -122,6 +122,7 @@ describe("groups", () => {
   });
 
   it("are not unfolded beyond what can be drawn; everything else is folded instead", async () => {
+    vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1200);
     const { host, find, text } = await shown(row(6000), ["b", "c"]);
     press(find(group(1))[0], "Enter");
     await vi.waitFor(() => expect(text("[data-gw-refusal]")).toContain("b is not unfolded: 4,001 boxes"));
