@@ -59,7 +59,7 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "label": op.label,
         "kind": op.kind,
         "names": list(names),
-        "module": inspection.made.module(key),
+        "module": inspection.module_of(key),
         "module_types": [f"{c.type} (call {c.call})" for c in inspection.modules.get(key, ())],
         "source": inspection.sources.get(key, ""),
         "code": "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 
@@ -13,23 +13,22 @@ Names = Mapping[tuple[int, int], Sequence[str]]
 """(node, output number) -> names of that tensor."""
 
 
+class Told(NamedTuple):
+    """What is known of nodes beside the columns."""
+
+    sources: Mapping[int, str]
+    modules: Mapping[int, str]
+    second: Collection[int]  # made by a backward pass
+
+
 def build(
     columns: Columns,
     names: Names,
-    origins: Mapping[int, tuple[str, str]],
-    second: Collection[int],
+    told: Told,
     torch_version: str,
 ) -> nx.MultiDiGraph[int]:
-    """The graph as `backward_graph` returns it, built in bulk.
-
-    Args:
-        columns: what was walked.
-        names: of its tensors.
-        origins: node -> (module, source line), "" unknown.
-        second: nodes that a backward pass has made.
-        torch_version: of the torch that made it.
-    """
-    made = frozenset(second)
+    """The graph as `backward_graph` returns it, built in bulk."""
+    made = frozenset(told.second)
     names_of: dict[int, list[str]] = {}
     for (key, _), found in sorted(names.items()):
         names_of.setdefault(key, []).extend(n for n in found if n not in names_of.get(key, ()))
@@ -39,7 +38,7 @@ def build(
     with collector_paused():
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
         graph.add_nodes_from(
-            (key, _attributes(columns, key, names_of, cuts, origins) | {"order": 2 if key in made else 1})
+            (key, _attributes(columns, key, names_of, cuts, told) | {"order": 2 if key in made else 1})
             for key in range(len(columns))
         )
         graph.add_edges_from(
@@ -60,12 +59,11 @@ def _attributes(
     key: int,
     names: Mapping[int, list[str]],
     cuts: Mapping[int, list[int]],
-    origins: Mapping[int, tuple[str, str]],
+    told: Told,
 ) -> dict[str, Any]:
     op = columns.ops[columns.op[key]]
     forms = columns.forms_of(key)
     own = names.get(key, ())
-    module, source = origins.get(key, ("", ""))
     return {
         "op": op.name,
         "label": op.label,
@@ -77,7 +75,7 @@ def _attributes(
         "devices": tuple(form.device for form in forms),
         "saved": op.saved,
         "cut": tuple(cuts.get(key, ())),
-        "module": module,
-        "source": source,
+        "module": told.modules.get(key, ""),
+        "source": told.sources.get(key, ""),
         "sequence": columns.sequence[key],
     }

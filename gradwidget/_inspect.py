@@ -18,8 +18,11 @@ from gradwidget import _graph, _made, _names, _saved
 from gradwidget._capture import KEEP, Recorder, made_by_passes
 from gradwidget._cells import Strip
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
+from gradwidget._fold import Fold, fold
 from gradwidget._history import History
 from gradwidget._ipython import place_of
+from gradwidget._made import ModuleCall
+from gradwidget._modules import Class, Known
 from gradwidget._outputs import Output, edge_of, resolve
 from gradwidget._passes import BackwardPass, Gradient, Place, opened
 from gradwidget._saved import Saved
@@ -70,6 +73,7 @@ class Inspection:
         self.constants: dict[str, None] = {}
         self.closed = False
         self.history = history or History()
+        self.judged: dict[int, object] = {}  # by number of a pass, where numbers first went bad in it
         self._limit = 0 if not look else COPY if keep != "summary" else 64
         self._changed = changed
         self._tensors: dict[Place, weakref.ref[torch.Tensor]] = {}
@@ -90,8 +94,9 @@ class Inspection:
         for root, place in zip(resolved.roots, self.columns.outputs, strict=True):
             if root.tensor is not None:
                 self._know(place, root.tensor)
-        self._take_names(_names.given(names))
-        self._take_names(_names.in_scope(frame))
+        self.classes: dict[str, Class] = {}
+        self._take_names(_names.given(names, self.classes))
+        self._take_names(_names.in_scope(frame, self.classes))
         self.second = made_by_passes(self.columns)
         self.made = self._find_made(names, frame)
         self.sources = _sources(nodes) | {key: place.text for key, place in self.made.places.items()}
@@ -121,6 +126,11 @@ class Inspection:
     def edges(self) -> Edges:
         """Edges by node."""
         return Edges(self.columns)
+
+    @functools.cached_property
+    def fold(self) -> Fold:
+        """The tree of groups."""
+        return fold(self.columns, lambda: self.edges, Known(self.names, self.classes, self.modules, self.second))
 
     # --- names ---------------------------------------------------------------------------------------------------
 
@@ -518,22 +528,23 @@ class Inspection:
             second=self.second,
         )
 
+    def module_of(self, key: int) -> str:
+        """Path of the module that made a node, as recorded, else as the parameters tell; "" unknown."""
+        return self.made.module(key) or self.fold.modules.get(key, "")
+
     @property
-    def modules(self) -> dict[int, tuple[_made.ModuleCall, ...]]:
+    def modules(self) -> dict[int, tuple[ModuleCall, ...]]:
         """Module calls in which a node was made, outermost first; only of nodes made under `record()`."""
         return self.made.modules
 
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The graph as plain data."""
+        recorded = {key: self.made.module(key) for key in self.made.modules}
         return _graph.build(
             self.columns,
             self.names,
-            {
-                key: (self.made.module(key), self.sources.get(key, ""))
-                for key in self.sources.keys() | self.made.modules.keys()
-            },
-            self.second,
+            _graph.Told(self.sources, {**self.fold.modules, **recorded}, self.second),
             str(torch.__version__),
         )
 

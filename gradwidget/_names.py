@@ -12,6 +12,7 @@ import torch
 
 from gradwidget._errors import OptionError
 from gradwidget._ipython import shell
+from gradwidget._modules import Class
 from gradwidget._outputs import is_tensor
 
 LIMIT = 10_000
@@ -22,8 +23,10 @@ _SNAPSHOT = 3  # references to a frame's own dict of locals: the frame's, our va
 _HISTORY = frozenset({"In", "Out", "_ih", "_oh", "_dh"})  # IPython's own, in its namespace only
 
 
-def given(names: object) -> list[tuple[str, torch.Tensor]]:
+def given(names: object, classes: dict[str, Class]) -> list[tuple[str, torch.Tensor]]:
     """(name, tensor) of what was given as `names=`: a module, or a mapping name -> tensor, module or container.
+
+    Fills `classes` with what modules stand behind these names, by path.
 
     Raises:
         OptionError: `names` is something else.
@@ -31,23 +34,23 @@ def given(names: object) -> list[tuple[str, torch.Tensor]]:
     if names is None:
         return []
     if _is_module(names):
-        return list(_bounded(_in_module("", names, set())))
+        return list(_bounded(_in_module("", names, set(), classes)))
     if isinstance(names, Mapping):
-        return list(_bounded(_in_mapping([(str(k), v) for k, v in names.items()])))
+        return list(_bounded(_in_mapping([(str(k), v) for k, v in names.items()], classes)))
     raise OptionError(
         f"names= must be a module or a mapping of names to tensors or modules, not {type(names).__name__}.",
         "Give names=model, or names={'x': x}.",
     )
 
 
-def in_scope(frame: FrameType | None) -> list[tuple[str, torch.Tensor]]:
-    """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace."""
-    return tensors_of(variables(frame))
+def in_scope(frame: FrameType | None, classes: dict[str, Class]) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of the locals and globals of `frame`, and of the notebook's namespace. Fills `classes` too."""
+    return list(_bounded(_in_mapping(variables(frame), classes)))
 
 
 def tensors_of(items: list[tuple[str, Any]]) -> list[tuple[str, torch.Tensor]]:
     """(name, tensor) of variables: tensors, then those in modules, then those one level down in containers."""
-    return list(_bounded(_in_mapping(items)))
+    return list(_bounded(_in_mapping(items, {})))
 
 
 def in_notebook() -> list[tuple[str, torch.Tensor]] | None:
@@ -166,7 +169,7 @@ def _bounded(pairs: Iterator[tuple[str, torch.Tensor] | None]) -> Iterator[tuple
             yield pair
 
 
-def _in_mapping(items: list[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor] | None]:
+def _in_mapping(items: list[tuple[str, Any]], classes: dict[str, Class]) -> Iterator[tuple[str, torch.Tensor] | None]:
     """Tensors first, then what stands in modules, then one level into containers: the shortest names win."""
     modules: list[tuple[str, Any]] = []
     containers: list[tuple[str, Any]] = []
@@ -181,7 +184,7 @@ def _in_mapping(items: list[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tenso
             containers.append((name, value))
     seen: set[int] = set()
     for name, value in modules:
-        yield from _in_module(name, value, seen)
+        yield from _in_module(name, value, seen, classes)
     for name, value in containers:
         for path, item in _entries(name, value):
             if is_tensor(item):
@@ -189,7 +192,7 @@ def _in_mapping(items: list[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tenso
                 continue
             yield None
             if _is_module(item):
-                yield from _in_module(path, item, seen)
+                yield from _in_module(path, item, seen, classes)
 
 
 def _entries(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -208,7 +211,9 @@ def _is_module(value: object) -> bool:
     return issubclass(type(value), torch.nn.Module)
 
 
-def _in_module(name: str, module: Any, seen: set[int]) -> Iterator[tuple[str, torch.Tensor] | None]:
+def _in_module(
+    name: str, module: Any, seen: set[int], classes: dict[str, Class]
+) -> Iterator[tuple[str, torch.Tensor] | None]:
     """Parameters, buffers and plain tensor attributes. Reads `__dict__` only: properties are user code."""
     stack = [(name, module)]
     while stack:
@@ -217,6 +222,8 @@ def _in_module(name: str, module: Any, seen: set[int]) -> Iterator[tuple[str, to
         if id(current) in seen:
             continue
         seen.add(id(current))
+        cls = type(current)
+        classes.setdefault(prefix, Class(cls.__name__, cls.__module__.startswith("torch.nn.")))
         inside = object.__getattribute__(current, "__dict__")
         dot = f"{prefix}." if prefix else ""
         for table in _MODULE_TABLES:

@@ -191,11 +191,12 @@ class NodeView:
 
     @property
     def module(self) -> str:
-        """Path of the module whose call made the node, below the root module; "" unknown. Known under `record()`.
+        """Path of the module that made the node, below the root module; "" unknown.
 
-        For what the root module has made itself: the root's variable, or its type.
+        Exact under `record()` (there, for what the root module has made itself: the root's variable, or its type),
+        else as the parameters tell that it uses or stands between.
         """
-        return self._inspection.made.module(self.key)
+        return self._inspection.module_of(self.key)
 
     @property
     def source(self) -> str:

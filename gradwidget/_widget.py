@@ -19,6 +19,7 @@ from comm import DummyComm
 from gradwidget import _details, _export, _wire
 from gradwidget._cells import CellRecord
 from gradwidget._errors import GradWidgetError, OptionError, near
+from gradwidget._folding import checked, refolded
 from gradwidget._history import History
 from gradwidget._inspect import Inspection
 from gradwidget._ipython import after_cell
@@ -32,6 +33,10 @@ from gradwidget._view import NodeView
 _BUNDLE = Path(__file__).parent / "static" / "widget.js"
 _DIRECTIONS = ("right", "down")
 _PAUSE = 0.25  # seconds between two updates of the page while a cell runs
+
+
+class _Folding(traitlets.Any):
+    allow_none = False  # None is refused like any other value, in words of ours
 
 
 class GradWidget(anywidget.AnyWidget):
@@ -63,6 +68,8 @@ class GradWidget(anywidget.AnyWidget):
         sync=True
     )
     step = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
+    collapsed = _Folding(()).tag(sync=True)
+    """Ids of the groups that are drawn as one box: a module's path, or as `collapsed` told them at first."""
     height = traitlets.Int(480).tag(sync=True)
     direction = traitlets.Enum(_DIRECTIONS, "right").tag(sync=True)
 
@@ -91,11 +98,13 @@ class GradWidget(anywidget.AnyWidget):
         self._sent = 0.0
         self._stale = False
         self._inspection = self._inspect(outputs, names)
+        self._shown = _wire.shown(self._inspection, self._inspection.fold.first)
         super().__init__(
             _graph=_wire.pack(_wire.graph_payload(self._inspection)),
-            _live=_wire.pack(_wire.live_payload(self._inspection)),
+            _live=_wire.pack(_wire.live_payload(self._inspection, self._shown)),
             _details=_wire.pack(_details.details_payload(self._inspection, _details.AT_ONCE)),
             _references=_wire.pack(_wire.references_payload(self._inspection, _wire.NAMED)),
+            collapsed=list(self._inspection.fold.first),
             height=height,
             direction=direction,
         )
@@ -168,9 +177,11 @@ class GradWidget(anywidget.AnyWidget):
         if self._inspection.closed:
             raise GradWidgetError("The widget is closed.", "Make a new GradWidget.")
         fresh = self._inspect(outputs, names, end_iteration(self._inspection))
+        folding = refolded(self._inspection.fold, fresh.fold, self.collapsed)
         self._inspection.close()
         self._inspection = fresh
         self._follow_cells()
+        self.collapsed = folding
         self._redraw = True
         if self.selected is not None and not self._exists(self.selected):
             self.selected = None
@@ -248,7 +259,7 @@ class GradWidget(anywidget.AnyWidget):
             if seen != self._seen:
                 self.step = None  # the player belongs to the pass that was on view
                 self._seen = seen
-            self._live = _wire.pack(_wire.live_payload(self._inspection))
+            self._live = _wire.pack(_wire.live_payload(self._inspection, self._shown))
             if not brief:
                 self._details = _wire.pack(_details.details_payload(self._inspection, _details.DETAILED))
                 self._references = _wire.pack(_wire.references_payload(self._inspection, _wire.NAMED))
@@ -259,6 +270,16 @@ class GradWidget(anywidget.AnyWidget):
         if value is not None:
             self._inspection.find(value)
         return value
+
+    @traitlets.validate("collapsed")
+    def _valid_folding(self, proposal: dict[str, Any]) -> list[str]:
+        return checked(self._inspection.fold, proposal["value"])
+
+    @traitlets.observe("collapsed")
+    def _folded(self, _: object) -> None:
+        self._shown = _wire.shown(self._inspection, self.collapsed)
+        if len(self._inspection) > _wire.DRAWN and self._inspection.passes:
+            self._live = _wire.pack(_wire.live_payload(self._inspection, self._shown))
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: dict[str, Any]) -> int | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
-from typing import Any
+from collections.abc import Collection, Container
+from typing import Any, cast
 
 from gradwidget import _made
-from gradwidget._bad import first_bad
+from gradwidget._bad import Bad, first_bad
+from gradwidget._fold import Fold, Group
 from gradwidget._inspect import Inspection
 from gradwidget._objects import look
 from gradwidget._passes import BackwardPass, norms, texts
@@ -87,8 +90,44 @@ def graph_payload(inspection: Inspection) -> Json:
             "values": _values(inspection),
             "second": inspection.second,
             "code": _code(inspection),
+            **groups(inspection.fold),
+            "lines": _lines(inspection),
             "notes": list(inspection.notes),
         }
+
+
+def groups(fold: Fold) -> Json:
+    """The part of `GraphPayload` that tells of groups."""
+    columns = zip(*fold.groups, strict=True) if fold.groups else ([] for _ in Group._fields)
+    told = dict(zip(Group._fields, map(list, columns), strict=True))
+    del told["nodes"]
+    return {"groups": told, "member": fold.member if fold.groups else [], "collapsed": list(fold.first)}
+
+
+def _lines(inspection: Inspection) -> list[list[Any]]:
+    """Source lines with the keys of the nodes that each made."""
+    found: dict[str, list[int]] = {}
+    for key, line in sorted(inspection.sources.items()):
+        found.setdefault(line, []).append(key)
+    return [[line, keys] for line, keys in found.items()]
+
+
+def shown(inspection: Inspection, collapsed: Collection[str]) -> Container[int]:
+    """Nodes whose gradients are sent: all of a graph that can be drawn whole.
+
+    Of others what is drawn, what leaves the groups that are, and leaves.
+    """
+    if len(inspection) <= DRAWN:
+        return range(len(inspection))
+    fold, columns = inspection.fold, inspection.columns
+    holder = fold.holders(collapsed)
+    box = [key if m < 0 or holder[m] < 0 else -1 - holder[m] for key, m in enumerate(fold.member)]
+    found = {key for key, b in enumerate(box) if b >= 0}
+    found.update(t for s, t in zip(columns.source, columns.target, strict=True) if box[s] != box[t])
+    found.update(key for key, _ in columns.outputs)
+    leaves = (key for key in range(len(columns)) if inspection.kind_of(key) == "leaf")
+    found.update(itertools.islice(leaves, DRAWN))
+    return found
 
 
 def title(inspection: Inspection) -> str:
@@ -150,9 +189,19 @@ def _cells(inspection: Inspection) -> list[Json]:
     return found
 
 
+def _first_bad(inspection: Inspection, one: BackwardPass) -> Bad | None:
+    """What `first_bad` found, once for each pass: in a large graph it takes seconds."""
+    if one.state == "running":
+        return first_bad(inspection, one)
+    if one.number not in inspection.judged:
+        inspection.judged[one.number] = first_bad(inspection, one)
+    return cast("Bad | None", inspection.judged[one.number])
+
+
 @unobserved()
-def live_payload(inspection: Inspection) -> Json:
-    """`LivePayload`."""
+def live_payload(inspection: Inspection, drawn: Container[int] | None = None) -> Json:
+    """`LivePayload`. `drawn`: nodes whose gradients are sent, see `shown`."""
+    drawn = shown(inspection, inspection.fold.first) if drawn is None else drawn
     passes = inspection.passes
     sent = passes[-SENT_PASSES:]
     for one in sent:
@@ -164,7 +213,7 @@ def live_payload(inspection: Inspection) -> Json:
         "watching": inspection.watching,
         "status": _status(inspection),
         "freed": freed,
-        "passes": [pass_payload(inspection, one) for one in sent],
+        "passes": [pass_payload(inspection, one, drawn) for one in sent],
         "probe": _probe(inspection, freed=freed),
         "cells": _cells(inspection),
         "dropped": inspection.dropped + len(passes) - len(sent),
@@ -199,33 +248,34 @@ def references_payload(inspection: Inspection, most: int | None = None) -> Json:
     return drawn(References(seen), nodes.get)
 
 
-def pass_payload(inspection: Inspection, one: BackwardPass) -> Json:
+def pass_payload(inspection: Inspection, one: BackwardPass, drawn: Container[int] | None = None) -> Json:
     """`Pass`."""
+    drawn = shown(inspection, inspection.fold.first) if drawn is None else drawn
     keys: list[int] = []
     outputs: list[int] = []
     items: list[Any] = []
     for step, key in enumerate(one.order):
-        if key < DRAWN:
+        if key in drawn:
             for output, item in enumerate(one.row(step)):
                 keys.append(key)
                 outputs.append(output)
                 items.append(item)
     for (key, output), item in one.returned.items():
-        if key < DRAWN:
+        if key in drawn:
             keys.append(key)
             outputs.append(output)
             items.append(item)
     handed = [
         (step, slot, item)
         for step in one.handed
-        if one.order[step] < DRAWN
+        if one.order[step] in drawn
         for slot, item in enumerate(one.handed_on(step))
         if item is not None
     ]
     lengths = norms([*items, *(item for _, _, item in handed)])
     of_arrived, of_handed = lengths[: len(items)], lengths[len(items) :]
     finite = all(n is None or math.isfinite(n) for n in lengths) and len(inspection) <= DRAWN
-    bad = None if finite else first_bad(inspection, one)
+    bad = None if finite else _first_bad(inspection, one)
     return {
         "number": one.number,
         "label": one.label,

@@ -9,6 +9,7 @@ export type Topic =
   | "details"
   | "references"
   | "selected"
+  | "collapsed"
   | "step"
   | "height"
   | "direction"
@@ -27,9 +28,12 @@ export interface Host {
   readonly step: number | null;
   /** Why nobody answers, for the header; "" where there is, as far as is known, a kernel that does. */
   readonly silence: string;
+  /** Ids of the groups that are drawn as one box. */
+  readonly collapsed: readonly string[];
   readonly height: number;
   readonly direction: Direction;
   select(selected: Selected): void;
+  fold(collapsed: readonly string[]): void;
   stepTo(step: number | null): void;
   turn(direction: Direction): void;
   /** What was sent along, at once and perhaps a pass behind. */

@@ -12,6 +12,7 @@
  *   selected  number | string | null: a node's key or one of its names. Written by both sides.
  *   step      number | null: how many steps of the pass on view have been taken (0: none yet, n: all of n);
  *             null: the pass is shown as it ended. Written by both sides; clamp to the pass on view.
+ *   collapsed string[]: ids of the groups that are drawn as one box. Written by both sides.
  *   height    number, px. direction "right" | "down".
  *
  * Custom messages: the page sends Call, the kernel answers every Call with exactly one Reply of the same id.
@@ -47,6 +48,10 @@ export interface GraphPayload {
   names: [number, number, string[]][]; // [key, output, all names of that tensor]
   outputs: [number, number, string][]; // [key, output number, name or ""]
   values: [number, number, string][]; // [key, output, short text], only where known and short
+  groups: Groups; // parents before what is in them
+  member: number[]; // per node the innermost group, -1 none; [] where there are no groups
+  collapsed: string[]; // ids of the groups that are collapsed at first
+  lines: [string, number[]][]; // source lines, with the nodes that each made; only where known
   second: number[]; // nodes that a backward pass with create_graph=True has made: the second-order part
   code: CodePayload;
   notes: string[]; // sentences for the user about the whole graph ("loss2 needs no gradient and was left out")
@@ -74,6 +79,26 @@ export interface Form {
   device: string; // "cpu"
   text: string; // "scalar f32", "4×3 f32", "4×3 f32 cuda:0"
 }
+
+/**
+ * A tree of groups as parallel columns. Each is an interval of the forward pass with the leaves that only it uses,
+ * so that whichever are folded, the picture has no cycle.
+ */
+export interface Groups {
+  id: string[]; // unique: "h.0.attn", "fc (call 2)", "Add × 1000 [1 – 100]"
+  parent: number[]; // -1 none
+  kind: GroupKind[];
+  title: string[]; // "attn", "h.0 … h.11", "step 3"
+  type: string[]; // class of the module, of a stack's modules; "" otherwise
+  path: string[]; // the module's full path, "" otherwise
+  call: number[]; // which call of a module that was called more than once; 0 otherwise
+  times: number[]; // members of a stack or a repeat; 0 otherwise
+  parameters: number[]; // elements of the leaves that it uses, each leaf once
+}
+
+/** "stack": modules of one kind in a row. "repeat": a stretch that repeats itself. "step": one such stretch.
+ *  "part": some of the members of what is too long. */
+export type GroupKind = "module" | "stack" | "repeat" | "step" | "part";
 
 export interface LivePayload {
   v: number;

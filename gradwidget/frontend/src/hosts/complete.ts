@@ -7,9 +7,23 @@ import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
 
-const GRAPH: Gained<GraphPayload, "second" | "code"> = {
+const GRAPH: Gained<GraphPayload, "second" | "code" | "groups" | "member" | "collapsed" | "lines"> = {
   second: [],
   code: { recorded: false, files: [], places: [], place: [] },
+  groups: {
+    id: [],
+    parent: [],
+    kind: [],
+    title: [],
+    type: [],
+    path: [],
+    call: [],
+    times: [],
+    parameters: [],
+  },
+  member: [],
+  collapsed: [],
+  lines: [],
 };
 
 const LIVE: Gained<LivePayload, "probe" | "cells"> = { probe: { possible: false, note: "" }, cells: [] };
@@ -55,6 +69,9 @@ const SAVED: Gained<Saved, "unpack"> = { unpack: false };
 export const completeGraph = (graph: GraphPayload): GraphPayload => ({
   ...GRAPH,
   ...legible(graph),
+  // Ids are told to the kernel as they are.
+  groups: { ...legible(graph.groups ?? GRAPH.groups), id: graph.groups?.id ?? [] },
+  collapsed: graph.collapsed ?? [],
   title: legibleName(graph.title),
   names: graph.names.map(([key, output, names]) => [key, output, names.map(legibleName)]),
 });

@@ -16,7 +16,7 @@ export function legible<T>(value: T): T {
 
 function walk(value: unknown): unknown {
   if (typeof value === "string") return value.replace(HIDDEN, escaped);
-  if (Array.isArray(value)) return value.map(walk);
+  if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(walk);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, walk(part)]));
 }

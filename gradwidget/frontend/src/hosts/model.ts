@@ -23,6 +23,7 @@ export interface AnyModel {
 const STEP_MS = 100;
 
 const REMEDY = "Run the cell again to ask a live kernel.";
+const NONE: readonly string[] = [];
 const NO_KERNEL = new Trouble("No kernel is connected to this figure.", REMEDY);
 const NOT_SAVED = new Trouble(
   "No kernel is connected to this figure, and the details of this node were not saved with it.",
@@ -84,7 +85,7 @@ export class ModelHost implements Host {
       this.noteConnection(source);
       this.topics.publish("step");
     });
-    for (const topic of ["selected", "height", "direction"] as const) {
+    for (const topic of ["selected", "collapsed", "height", "direction"] as const) {
       this.on(`change:${topic}`, signal, (source) => {
         this.noteConnection(source);
         this.topics.publish(topic);
@@ -107,6 +108,12 @@ export class ModelHost implements Host {
     return live ? "" : "no kernel: saved state";
   }
 
+  get collapsed(): readonly string[] {
+    const value = this.model.get("collapsed");
+    if (!Array.isArray(value)) return this.graph?.collapsed ?? NONE;
+    return value as string[];
+  }
+
   get height(): number {
     const value = this.model.get("height");
     return typeof value === "number" && value > 0 ? value : 480;
@@ -118,6 +125,10 @@ export class ModelHost implements Host {
 
   select(selected: Selected): void {
     this.write("selected", this.selected, selected);
+  }
+
+  fold(collapsed: readonly string[]): void {
+    if (collapsed.join("\n") !== this.collapsed.join("\n")) this.write("collapsed", null, [...collapsed]);
   }
 
   stepTo(step: number | null): void {

@@ -12,6 +12,8 @@ export interface PageData {
   references?: ReferencesPayload | null;
   selected: Selected;
   step?: number | null;
+  /** Ids of the groups that are folded; as the graph has them at first where it lacks. */
+  collapsed?: readonly string[];
   height: number;
   direction: Direction;
 }
@@ -52,6 +54,10 @@ export class PageHost implements Host {
     return this.data.step ?? null;
   }
 
+  get collapsed(): readonly string[] {
+    return this.data.collapsed ?? this.data.graph.collapsed;
+  }
+
   get height(): number {
     return this.data.height;
   }
@@ -62,6 +68,10 @@ export class PageHost implements Host {
 
   select(selected: Selected): void {
     this.change("selected", { selected });
+  }
+
+  fold(collapsed: readonly string[]): void {
+    this.change("collapsed", { collapsed });
   }
 
   stepTo(step: number | null): void {

@@ -21,6 +21,7 @@ export function alignBlocks(net: Net, layered: Layered, spine: Spine, ranks: Ran
       position[v] = i;
     });
   const isBend = (v: number) => v >= net.boxes;
+  const free = (v: number) => isBend(v) || net.fixed?.has(v) === true;
 
   const priority = (index: number): number => {
     const link = at(links, index);
@@ -72,7 +73,7 @@ export function alignBlocks(net: Net, layered: Layered, spine: Spine, ranks: Ran
     while (nextOf[v] !== -1) {
       const link = at(links, at(nextOf, v));
       // boxes of one path stand in one row, whatever their ports
-      const shift = isBend(link.from) || isBend(link.to) ? link.fromPort - link.toPort : 0;
+      const shift = free(link.from) || free(link.to) ? link.fromPort - link.toPort : 0;
       offset[link.to] = at(offset, v) + shift;
       v = link.to;
       block[v] = count;

@@ -42,5 +42,16 @@ export function assignLayers(net: Net, loops: boolean[]): Ranks {
     if (net.end[to])
       layer[to] = at(arriving, to).reduce((last, from) => Math.max(last, at(layer, from)), -1) + 1;
   }
+  if (net.entries || net.exits) toBorders(net, layer, top);
   return { layer, depth, height };
+}
+
+/** What lies on the border of a container stands before, and after, everything in it. */
+function toBorders(net: Net, layer: number[], top: number): void {
+  const before = net.entries?.size ? 1 : 0;
+  for (let v = 0; v < net.boxes; v++) {
+    if (net.entries?.has(v)) layer[v] = 0;
+    else if (net.exits?.has(v)) layer[v] = top + before + 1;
+    else layer[v] = at(layer, v) + before;
+  }
 }

@@ -15,6 +15,11 @@ export interface Net {
   /** The open end of an output's wire: sits right behind its producer. */
   end: boolean[];
   wires: Wire[];
+  /** Boxes whose ports are given, across from the middle: frames, by the ports of what is in them. */
+  fixed?: Map<number, { from: number[]; to: number[] }>;
+  /** Points on the border of a container, where wires come in and go out. */
+  entries?: Set<number>;
+  exits?: Set<number>;
 }
 
 /** An edge of the scene, between boxes. */

@@ -31,6 +31,12 @@ export function placePorts(net: Net, spine: Spine): Ports {
     mainInputs(net, spine),
     STEP.inputs,
   );
+  net.fixed?.forEach((ports, box) => {
+    wires.forEach((wire, index) => {
+      if (wire.from === box) from[index] = ports.from[wire.output] ?? 0;
+      if (wire.to === box) to[index] = ports.to[wire.input] ?? 0;
+    });
+  });
   return { from, to };
 }
 

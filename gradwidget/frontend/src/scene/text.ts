@@ -150,3 +150,43 @@ export function sizeMark(title: string, font: "code" | "small", measure: Measure
   const width = title ? 2 * RIGHT + measure(title, font) : HEIGHT.one;
   return { width: Math.ceil(Math.min(WIDTH.most, width)), height: HEIGHT.one };
 }
+
+/** "152k", "1.2M": three digits are enough beside a picture. */
+export function compact(count: number): string {
+  for (const [size, unit] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ] as const) {
+    if (count < size) continue;
+    const share = count / size;
+    return (
+      `${share >= 100 ? Math.round(share) : share >= 10 ? share.toFixed(1) : share.toFixed(2)}`.replace(
+        /\.0+$/,
+        "",
+      ) + unit
+    );
+  }
+  return String(count);
+}
+
+/** Room for "× 12" and for the sign that it opens. */
+const TIMES = { around: 14, sign: 22 };
+
+export const timesText = (times: number): string => `× ${times}`;
+
+export function sizeGroup(
+  text: Pick<NodeText, "title" | "name" | "subtitle">,
+  times: number,
+  measure: Measure,
+): Size {
+  const first = measure(text.title, "title") + (text.name ? SPACE + measure(text.name, "code") : 0);
+  const badge = times > 0 ? TIMES.around + measure(timesText(times), "title") : 0;
+  const needed = LEFT + Math.max(first + badge, measure(text.subtitle, "small")) + RIGHT + TIMES.sign;
+  return { width: Math.ceil(Math.min(320, Math.max(120, needed))), height: 56 };
+}
+
+export function sizeFrame(title: string, name: string, measure: Measure): number {
+  const text = measure(title, "title") + (name ? SPACE + measure(name, "code") : 0);
+  return Math.ceil(Math.min(420, text + 60));
+}

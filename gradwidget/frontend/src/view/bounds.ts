@@ -1,21 +1,27 @@
-import type { Placed, PlacedNode } from "../scene";
+import type { Placed } from "../scene";
 import type { Box } from "./camera";
 import { LABEL_HEIGHT } from "./measures";
 
 /** All of the picture, with the room that labels take beyond the boxes. */
 export function pictureBox(placed: Placed): Box {
-  return around(placed.nodes) ?? { x: 0, y: 0, width: placed.width, height: placed.height };
+  return (
+    around([...placed.nodes, ...(placed.frames ?? [])]) ?? {
+      x: 0,
+      y: 0,
+      width: placed.width,
+      height: placed.height,
+    }
+  );
 }
 
 /** Where the picture ends: the outputs and the boxes they leave from. */
 export function outputBox(placed: Placed): Box | null {
   const ends = placed.nodes.filter((node) => node.role === "output");
-  return around(
-    ends.slice(0, 1).concat(placed.nodes.filter((node) => node.role === "node" && node.key === 0)),
-  );
+  const from = placed.edges.find((edge) => edge.to === ends[0]?.id)?.from ?? "0";
+  return around(ends.slice(0, 1).concat(placed.nodes.filter(({ id }) => id === from)));
 }
 
-function around(nodes: PlacedNode[]): Box | null {
+function around(nodes: Box[]): Box | null {
   if (nodes.length === 0) return null;
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const { x, y, width, height } of nodes) {

@@ -10,12 +10,16 @@ interface Props {
   active: PlacedNode | undefined;
   measure: Measure;
   down: boolean;
+  /** The folded group around the selected node. */
+  holder: PlacedNode | null;
+  /** Hits of a search in each box, by id. */
+  hits: ReadonlyMap<string, number>;
   look(key: number): Look;
   describe(node: PlacedNode, words: string): string;
 }
 
 /** All boxes in view, each as it looks at this step. */
-export function Boxes({ nodes, selected, active, measure, down, look, describe }: Props) {
+export function Boxes({ nodes, selected, active, holder, hits, measure, down, look, describe }: Props) {
   return (
     <>
       {nodes.map((node) => {
@@ -29,6 +33,8 @@ export function Boxes({ nodes, selected, active, measure, down, look, describe }
             label={describe(node, words)}
             measure={measure}
             down={down}
+            holds={node === holder}
+            hits={hits.get(node.id) ?? 0}
             {...marks}
           />
         );

@@ -59,6 +59,14 @@ export function firstSight(content: Box, view: Size, output: Box | null, down: b
   return eye;
 }
 
+/** The beginning of a box that has no room. */
+export function started(box: Box, view: Size, k: number, down: boolean): Eye {
+  const eye = centred(box, view, k);
+  if (down || box.height * k > view.height) eye.y = MARGIN - box.y * k;
+  if (!down || box.width * k > view.width) eye.x = MARGIN - box.x * k;
+  return eye;
+}
+
 export function zoomedAt(eye: Eye, factor: number, at: { x: number; y: number }): Eye {
   const k = clamp(eye.k * factor, MIN_ZOOM, MAX_ZOOM);
   const by = k / eye.k;

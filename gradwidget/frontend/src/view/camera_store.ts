@@ -9,10 +9,15 @@ import {
   paged,
   revealing,
   type Size,
+  started,
   zoomedAt,
 } from "./camera";
 
 const GLIDE_MS = 220;
+/** An opened group is shown whole where its text can still be read. */
+const WHOLE = 0.42;
+/** ... else its beginning is, not larger than this. */
+const BEGUN = 0.75;
 
 /** The camera of one view: told apart from Preact's state so that a pan draws nothing anew. */
 export class Camera {
@@ -88,6 +93,32 @@ export class Camera {
   follow(box: Box): void {
     const eye = following(this.eye, box, this.view);
     if (eye !== this.eye) this.glide(eye);
+  }
+
+  /** From now on the picture's changes leave the view where it is. */
+  touch(): void {
+    this.touched = true;
+  }
+
+  /** What stood at one place of the picture stands at another: it stays on the screen, then comes into view whole. */
+  keep(was: Box, now: Box): void {
+    const eye = this.target ?? this.eye;
+    const moved = {
+      ...eye,
+      x: eye.x + (was.x - now.x) * eye.k,
+      y: eye.y + (was.y + was.height / 2 - now.y - now.height / 2) * eye.k,
+    };
+    this.put(moved);
+    const whole = fitted(now, this.view);
+    if (whole.k >= moved.k) this.reveal(now);
+    else if (whole.k >= WHOLE) this.glide(whole);
+    else this.glide(started(now, this.view, Math.min(moved.k, BEGUN), this.down));
+  }
+
+  /** A point of the picture into the middle of the view. */
+  centre(point: { x: number; y: number }): void {
+    const { k } = this.eye;
+    this.put({ k, x: this.view.width / 2 - point.x * k, y: this.view.height / 2 - point.y * k });
   }
 
   private home(): void {

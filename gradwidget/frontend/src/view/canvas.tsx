@@ -1,9 +1,10 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Placed, PlacedEdge, PlacedNode } from "../scene";
+import { groupKey, type Placed, type PlacedEdge, type PlacedNode } from "../scene";
 import type { Measure } from "../scene/text";
 import { Boxes } from "./boxes";
 import type { Camera } from "./camera_store";
 import { FarPicture } from "./far";
+import { FrameShapes } from "./frames";
 import { attachGestures } from "./gestures";
 import type { Look } from "./grad/looks";
 import type { Label } from "./labels";
@@ -24,11 +25,16 @@ interface Props {
   /** Nodes of the source line under the pointer. */
   lit: readonly number[];
   title: string;
+  /** Boxes with hits of a search, and how many. */
+  hits: ReadonlyMap<string, number>;
   measure: Measure;
   look(key: number): Look;
   describe(node: PlacedNode, words: string): string;
+  /** A key below zero is a group's, see groupKey. */
   onSelect(key: number | null): void;
   onHover(key: number | null): void;
+  onOpen(group: number): void;
+  onClose(group: number): void;
   onPainted(): void;
 }
 
@@ -50,11 +56,14 @@ export function Canvas({
   handing,
   lit,
   title,
+  hits,
   measure,
   look,
   describe,
   onSelect,
   onHover,
+  onOpen,
+  onClose,
   onPainted,
 }: Props) {
   const surface = useRef<SVGSVGElement>(null);
@@ -100,13 +109,15 @@ export function Canvas({
         nodes={[...inView, ...new Set(kept)]}
         selected={selected}
         active={active}
+        holder={chosen?.role === "group" && selected !== null && selected >= 0 ? chosen : null}
+        hits={hits}
         look={look}
         describe={describe}
         measure={measure}
         down={placed.direction === "down"}
       />
     );
-  }, [tiles, range, selected, active, chosen, worker, net, look, describe, measure, placed]);
+  }, [tiles, range, selected, active, chosen, worker, net, hits, look, describe, measure, placed]);
 
   const wires = useMemo(() => {
     if (range.far) return null;
@@ -136,6 +147,18 @@ export function Canvas({
         <rect key={id} x={x - 5} y={y - 5} width={width + 10} height={height + 10} rx={RADIUS + 4} />
       ));
   }, [placed, lit]);
+  const frames = useMemo(
+    () => (
+      <FrameShapes
+        frames={placed.frames ?? []}
+        box={boxOf(range)}
+        far={range.far}
+        chosen={selected !== null && selected < 0 ? groupKey(selected) : null}
+        measure={measure}
+      />
+    ),
+    [placed, range, selected, measure],
+  );
 
   const hot = useMemo(() => {
     const touched = placed.nodes.filter(
@@ -144,10 +167,10 @@ export function Canvas({
     return touched.flatMap((node) => edgesOf(net, node.id)).filter((edge) => !handing.includes(edge));
   }, [hover, selected, placed, net, handing]);
 
-  const nodeOf = (event: MouseEvent): PlacedNode | null => {
+  const nodeOf = (event: MouseEvent | KeyboardEvent): PlacedNode | null => {
     const id = (event.target as Element).closest("[data-gw-id]")?.getAttribute("data-gw-id");
     if (id) return net.byId.get(id) ?? null;
-    if (!range.far || !surface.current) return null;
+    if (!range.far || !surface.current || !("clientX" in event)) return null;
     const rect = surface.current.getBoundingClientRect();
     const { x, y, k } = camera.eye;
     return tiles.nodeAt({ x: (event.clientX - rect.left - x) / k, y: (event.clientY - rect.top - y) / k });
@@ -167,7 +190,22 @@ export function Canvas({
     });
   };
 
+  /** What a click on a frame, or on the sign of a folded group, asks for. */
+  const asked = (event: MouseEvent, name: string): number | null => {
+    const value = (event.target as Element).closest(`[${name}]`)?.getAttribute(name);
+    return value ? Number(value) : null;
+  };
+
   const click = (event: MouseEvent) => {
+    const [fold, open, frame] = ["data-gw-fold", "data-gw-open", "data-gw-frame"].map((name) =>
+      asked(event, name),
+    );
+    if (fold != null) return onClose(fold);
+    if (open != null) return onOpen(open);
+    if (frame != null) {
+      surface.current?.focus({ preventScroll: true });
+      return onSelect(groupKey(frame));
+    }
     const node = nodeOf(event);
     if (!node) {
       surface.current?.focus({ preventScroll: true });
@@ -177,6 +215,17 @@ export function Canvas({
       focus(node.id);
     }
   };
+
+  const double = (event: MouseEvent) => {
+    const frame = asked(event, "data-gw-frame");
+    if (frame !== null) return onClose(frame);
+    const node = nodeOf(event);
+    if (node?.role === "group" && asked(event, "data-gw-open") === null) onOpen(groupKey(node.key));
+  };
+
+  /** The open group around a box. */
+  const around = (node: PlacedNode | undefined): number | null =>
+    node?.frame !== undefined ? (placed.frames?.[node.frame]?.group ?? null) : null;
 
   const move = (way: Way) => {
     const next = active && neighbour(placed, net, active.id, way);
@@ -188,8 +237,15 @@ export function Canvas({
   const press = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const way = ARROWS[event.key];
+    const here = nodeOf(event) ?? active;
+    const fold = (event.target as Element).getAttribute("data-gw-fold");
     if (way) move(way);
-    else if (event.key === "Enter" || event.key === " ") active && onSelect(active.key);
+    else if (event.key === "Enter" && fold) onClose(Number(fold));
+    else if (event.key === "Backspace" || (event.key === "Enter" && event.shiftKey)) {
+      const group = around(here);
+      if (group !== null) onClose(group);
+    } else if (event.key === "Enter" && here?.role === "group") onOpen(groupKey(here.key));
+    else if (event.key === "Enter" || event.key === " ") here && onSelect(here.key);
     else if (event.key === "Escape") onSelect(null);
     else if (event.key === "+" || event.key === "=") camera.zoom(ZOOM_STEP);
     else if (event.key === "-") camera.zoom(1 / ZOOM_STEP);
@@ -205,14 +261,16 @@ export function Canvas({
       ref={surface}
       class="gw-surface"
       role="group"
-      aria-label={`Graph of ${title}. Arrow keys follow the wires, Enter selects.`}
+      aria-label={`Graph of ${title}. Arrow keys follow the wires, Enter selects or unfolds, Backspace folds what is around.`}
       tabindex={-1}
       onClick={click}
+      onDblClick={double}
       onKeyDown={press}
       onPointerOver={(event) => pointAt(nodeOf(event))}
       onPointerLeave={() => pointAt(null)}
     >
       <g ref={world}>
+        <g>{frames}</g>
         {far}
         <g class="gw-wires">{wires}</g>
         <g class="gw-wires gw-hot">

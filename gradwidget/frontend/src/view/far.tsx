@@ -32,5 +32,6 @@ export function FarPicture({ nodes, edges, look }: Props) {
 function classOf(node: PlacedNode, { heat, bad, idle }: Look): string {
   if (bad) return `gw-far-bad gw-bad-${bad}`;
   if (heat && !idle) return `gw-heat gw-heat-${heat}`;
-  return idle ? "gw-far-idle" : `gw-kind-${node.kind}`;
+  if (idle) return "gw-far-idle";
+  return node.role === "group" ? "gw-far-group" : `gw-kind-${node.kind}`;
 }

@@ -1,7 +1,8 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Host } from "../host";
 import { Placer } from "../place/placer";
-import type { PlacedNode } from "../scene";
+import { groupKey, type PlacedNode } from "../scene";
+import { GroupTree } from "../scene/tree";
 import type { GraphPayload } from "../wire";
 import { BadBanner } from "./bad_banner";
 import { Camera } from "./camera_store";
@@ -10,16 +11,23 @@ import { CellStrip } from "./cells/strip";
 import { cellTexts, useCells } from "./cells/use_cells";
 import { CodeIndex } from "./code/code_index";
 import { CodePane } from "./code/pane";
+import { type Focus, type Kin, Kinship } from "./focus";
+import { Breadcrumbs, FocusActions } from "./focus_bar";
+import { useAnchor, useFolding } from "./folding";
+import { GroupLooks } from "./grad/group_look";
 import { type Colour, type Look, lookOf } from "./grad/looks";
 import { scaleOf } from "./grad/scale";
 import { ScaleLegend } from "./grad/scale_legend";
 import { GraphIndex } from "./graph_index";
 import { Header } from "./header";
 import { Hints } from "./hints";
+import { CloseIcon } from "./icons";
 import { gradientTexts, placeLabels, portOf, type Texts, valueTexts } from "./labels";
 import { useFollow, useFrame, useReveal, useShow } from "./looking";
-import { netOf } from "./net";
+import { Minimap } from "./minimap";
+import { isButton, netOf } from "./net";
 import { Notes, notesOf } from "./notes";
+import { GroupPanel } from "./panel/group";
 import { Panel } from "./panel/panel";
 import { PassChooser, type PassLinks, wantedFor } from "./passes";
 import { ProbeButton, ProbeStrip, useProbe } from "./probe";
@@ -29,9 +37,11 @@ import { handedEdges } from "./replay/handed_edges";
 import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
+import { SearchBox } from "./search_box";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
 import type { Tab } from "./tabs";
 import { makeMeasure } from "./text";
+import { hitsOf, useSearch } from "./use_search";
 
 interface Props {
   host: Host;
@@ -60,10 +70,24 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   useLayoutEffect(() => setHeight(null), [host.height]);
 
   const measure = useMemo(() => makeMeasure(root), [root]);
-  const scene = useScene(graph, measure);
+  const tree = useMemo(() => new GroupTree(graph), [graph]);
+  const [trail, setTrail] = useState<Focus[]>([]);
+  useLayoutEffect(() => setTrail([]), [graph]);
+  const focus = trail.at(-1) ?? null;
+  const anchor = useRef<(group: number) => void>(() => {});
+  const folding = useFolding(host, tree, (group) => anchor.current(group));
+  const { collapsed } = folding;
+  const scene = useScene(graph, tree, collapsed, focus, measure);
   const { placed, error } = useLayout(placer, scene, direction);
   if (error) throw error;
+  anchor.current = useAnchor(camera, placed);
   const selected = keyOf(host.selected, graph);
+  const [group, setGroup] = useState<number | null>(null);
+  useLayoutEffect(() => {
+    if (selected !== null) setGroup(null);
+  }, [selected]);
+  useLayoutEffect(() => setGroup(null), [graph]);
+  const picked = selected ?? (group === null ? null : groupKey(group));
   const answer = useDetail(host, selected);
   const cells = useCells(live);
   const pass = cells.state ? (cells.pass ?? null) : passOf(live, wantedPass);
@@ -72,7 +96,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const code = useMemo(() => new CodeIndex(graph.code), [graph]);
   const [hovered, setHovered] = useState<number | null>(null);
   const [line, setLine] = useState<number | null>(null);
-  const lit = useMemo(() => (line === null ? NO_KEYS : code.nodes(line)), [code, line]);
+  const looks = useMemo(() => new GroupLooks(graph, tree), [graph, tree]);
   const replay = useReplay(host, pass);
   useStepKeys(root, replay);
   const probe = useProbe(host);
@@ -82,8 +106,11 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const scale = useMemo(() => run && scaleOf(run), [run]);
   const painting = run ? colour : "kind";
   const look = useCallback(
-    (key: number): Look => lookOf(key, index, run && position && { run, position, colour: painting, scale }),
-    [index, run, position, painting, scale],
+    (key: number): Look => {
+      const showing = run && position && { run, position, colour: painting, scale };
+      return key < 0 ? looks.look(key, showing) : lookOf(key, index, showing);
+    },
+    [index, looks, run, position, painting, scale],
   );
 
   const stood = cells.at(pass, host.step === null);
@@ -105,7 +132,18 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     () => all.filter(({ tone, key }) => tone === "value" || arrived(key)),
     [all, arrived],
   );
-  const net = useMemo(() => placed && netOf(placed), [placed]);
+  const holder = useMemo(() => {
+    const holders = tree.holders(collapsed);
+    return (key: number) => {
+      const box = key < 0 ? -1 : (holders[tree.of(key)] ?? -1);
+      return box < 0 ? null : groupKey(box);
+    };
+  }, [tree, collapsed]);
+  const net = useMemo(() => placed && netOf(placed, holder), [placed, holder]);
+  const lit = useMemo(
+    () => (line === null ? NO_KEYS : code.nodes(line).map((key) => holder(key) ?? key)),
+    [code, line, holder],
+  );
   const cuts = useMemo(() => scene.nodes.some((node) => node.role === "cut"), [scene]);
   const worker = replay?.worker ?? null;
   const handing = useMemo(
@@ -115,9 +153,12 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
 
   const frame = useRef<HTMLDivElement>(null);
   useFrame(frame, camera);
-  useShow(camera, placed, frame, selected, net);
-  useReveal(camera, selected, net);
+  useShow(camera, placed, frame, picked, net);
+  useReveal(camera, picked, net);
   useFollow(camera, worker, net);
+  useLayoutEffect(() => {
+    if (placed) mark("data-gw-boxes", String(placed.nodes.filter(isButton).length));
+  }, [placed, mark]);
   useLayoutEffect(() => mark("data-gw-passes", String(live?.passes.length ?? 0)), [live, mark]);
   root.style.setProperty("--gw-height", `${height ?? host.height}px`);
   root.style.setProperty("--gw-panel-width", `${panelWidth}px`);
@@ -127,7 +168,42 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       [describeNode(node, arrived(node.key) ? gradients : NO_TEXTS), words].filter(Boolean).join("\n"),
     [gradients, arrived],
   );
-  const select = (key: number | null) => host.select(selectedOf(key, graph));
+  const select = (key: number | null) => {
+    setGroup(key !== null && key < 0 ? groupKey(key) : null);
+    host.select(key !== null && key < 0 ? null : selectedOf(key, graph));
+  };
+  const search = useSearch(graph, tree, (key) => {
+    if (focus && !focus.keys.has(key)) setTrail([]);
+    if (folding.show(key)) select(key);
+  });
+  const hits = useMemo(() => hitsOf(search.found, holder), [search.found, holder]);
+  const kinship = useMemo(() => lazily(() => new Kinship(graph)), [graph]);
+  const [pathFrom, setPathFrom] = useState<number | null>(null);
+  const called = (key: number) => (key < 0 ? (graph.groups.title[groupKey(key)] ?? "") : index.called(key));
+  const keysOf = (key: number) => (key < 0 ? [...tree.members(groupKey(key))] : [key]);
+  const lookAt = (title: string, keys: ReadonlySet<number>) => {
+    if (keys.size > 0) setTrail([...trail, { title, keys }]);
+  };
+  const kin = (key: number, which: Kin) => {
+    const all = kinship().reach(keysOf(key), which);
+    const keys = focus ? new Set([...all].filter((one) => focus.keys.has(one))) : all;
+    lookAt(`${which === "ancestors" ? "up to" : "from"} ${called(key)}`, keys);
+  };
+  const path = (key: number) => {
+    if (pathFrom === null || pathFrom === key) setPathFrom(pathFrom === key ? null : key);
+    else {
+      lookAt(`${called(pathFrom)} – ${called(key)}`, kinship().between(keysOf(pathFrom), keysOf(key)));
+      setPathFrom(null);
+    }
+  };
+  const actions = picked !== null && (
+    <FocusActions
+      from={pathFrom === null || pathFrom === picked ? "" : called(pathFrom)}
+      waiting={pathFrom === picked}
+      onKin={(which) => kin(picked, which)}
+      onPath={() => path(picked)}
+    />
+  );
   const choosePass = (number: number) => {
     cells.choose(null);
     setWantedPass(wantedFor(number, live));
@@ -140,6 +216,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   };
   const jump = (key: number) => {
     setTab("graph");
+    if (!folding.show(key)) return;
     select(key);
     const node = net?.byKey.get(key);
     if (node) camera.reveal(node);
@@ -165,6 +242,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         direction={direction}
         colour={painting}
         sized={run !== null}
+        search={<SearchBox root={root} {...search} />}
         probe={!pass && <ProbeButton control={probe} beside={false} />}
         tab={tab}
         onTab={setTab}
@@ -174,6 +252,27 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       <Notes notes={notesOf(graph, live, pass, scene.left_out, host.problem)} />
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
+      <Breadcrumbs trail={trail} onBack={(to) => setTrail(trail.slice(0, to))} />
+      {folding.refusal && (
+        <p class="gw-refusal" role="alert" data-gw-refusal="">
+          <span>{folding.refusal.text}</span>
+          <button
+            type="button"
+            class="gw-button"
+            onClick={() => {
+              const { group } = folding.refusal ?? { group: -1 };
+              if (group < 0) return;
+              folding.alone(group);
+              lookAt(graph.groups.title[group] ?? "", new Set(tree.members(group)));
+            }}
+          >
+            unfold it alone
+          </button>
+          <button type="button" class="gw-close" aria-label="Close this note" onClick={folding.dismiss}>
+            <CloseIcon />
+          </button>
+        </p>
+      )}
       <div class="gw-main">
         <div class="gw-behind" id="gw-tab-graph" role="tabpanel" aria-label="Graph" inert={tab !== "graph"}>
           <div class="gw-left">
@@ -185,7 +284,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
                     net={net}
                     camera={camera}
                     labels={labels}
-                    selected={selected}
+                    selected={picked}
+                    hits={hits}
                     worker={worker}
                     handing={handing}
                     lit={lit}
@@ -195,9 +295,15 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
                     describe={describe}
                     onSelect={select}
                     onHover={setHovered}
+                    onOpen={folding.open}
+                    onClose={(one) => {
+                      folding.close(one);
+                      select(groupKey(one));
+                    }}
                     onPainted={painted}
                   />
                   <Hints placed={placed} camera={camera} />
+                  <Minimap placed={placed} camera={camera} />
                 </>
               ) : (
                 <p class="gw-wait">Laying out the graph…</p>
@@ -213,20 +319,36 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
             />
           </div>
           <PanelEdge width={panelWidth} onResize={setPanelWidth} />
-          <Panel
-            graph={graph}
-            index={index}
-            answer={answer}
-            onUnpack={host.silence ? null : answer.unpack}
-            selected={selected}
-            cell={cells.state}
-            pass={pass}
-            taken={position && !position.ended ? position.at : null}
-            latest={pass === (live?.passes.at(-1) ?? null)}
-            watching={!host.silence && !!live?.watching}
-            links={links}
-            onSelect={select}
-          />
+          {group !== null && selected === null ? (
+            <GroupPanel
+              graph={graph}
+              tree={tree}
+              group={group}
+              collapsed={collapsed.has(tree.id(group))}
+              looks={looks}
+              run={run}
+              actions={actions}
+              onOpen={folding.open}
+              onClose={folding.close}
+              onChoose={(one) => select(groupKey(one))}
+            />
+          ) : (
+            <Panel
+              actions={actions}
+              graph={graph}
+              index={index}
+              answer={answer}
+              onUnpack={host.silence ? null : answer.unpack}
+              selected={selected}
+              cell={cells.state}
+              pass={pass}
+              taken={position && !position.ended ? position.at : null}
+              latest={pass === (live?.passes.at(-1) ?? null)}
+              watching={!host.silence && !!live?.watching}
+              links={links}
+              onSelect={jump}
+            />
+          )}
         </div>
         {tab === "references" && (
           <div class="gw-references" id="gw-tab-references" role="tabpanel" aria-label="References">
@@ -250,8 +372,17 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   );
 }
 
+function lazily<T>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** On hover, and to a screen reader. */
 function describeNode(node: PlacedNode, gradients: Texts): string {
+  if (node.role === "group") return node.hint;
   const lines = [node.hint || [node.title, node.name, node.subtitle].filter(Boolean).join(" ")];
   for (let output = 0; output < Math.max(1, node.outputs); output += 1) {
     const gradient = gradients.get(portOf(node.key, output));

@@ -22,6 +22,7 @@ interface Props {
   colour: Colour;
   /** There is a pass whose gradients have sizes. */
   sized: boolean;
+  search: ComponentChildren;
   probe: ComponentChildren;
   tab: Tab;
   onTab(tab: Tab): void;
@@ -42,6 +43,7 @@ export function Header({
   direction,
   colour,
   sized,
+  search,
   probe,
   tab,
   onTab,
@@ -60,6 +62,7 @@ export function Header({
         {tab === "graph" && <Legend labels={labels} direction={direction} cuts={cuts} />}
       </span>
       <span class="gw-tools">
+        {search}
         {probe}
         <Tabs tab={tab} onTab={onTab} />
         {tab === "graph" && (

@@ -94,3 +94,9 @@ export const ChevronIcon = () => (
     <path d="M6 3.5L10.5 8L6 12.5" />
   </Icon>
 );
+
+export const SearchIcon = () => (
+  <Icon>
+    <path d="M11 11L14 14M7 12A5 5 0 1 1 7 2A5 5 0 0 1 7 12Z" />
+  </Icon>
+);

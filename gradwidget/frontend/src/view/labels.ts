@@ -56,9 +56,10 @@ export function placeLabels(placed: Placed, values: Texts, gradients: Texts): La
     const node = nodes.get(edge.from);
     const port = edge.points[0];
     const id = `${edge.from}/${edge.output}`;
-    if (!node || !port || done.has(id) || (node.role !== "node" && node.role !== "copy")) continue;
+    if (!node || !port || done.has(id) || !isLabelled(node, edge)) continue;
     done.add(id);
-    const key = portOf(node.key, edge.output);
+    const of = node.role === "group" && edge.carries ? edge.carries : { key: node.key, output: edge.output };
+    const key = portOf(of.key, of.output);
     const pair: [Tone, string | undefined][] = [
       ["value", values.get(key)],
       ["gradient", gradients.get(key)],
@@ -79,6 +80,9 @@ export function placeLabels(placed: Placed, values: Texts, gradients: Texts): La
   return labels;
 }
 
+const isLabelled = (node: PlacedNode, edge: PlacedEdge): boolean =>
+  node.role === "node" || node.role === "copy" || (node.role === "group" && edge.carries !== undefined);
+
 /** All that may stand there, the most detailed first. */
 function labelsAt(
   node: PlacedNode,
@@ -90,7 +94,8 @@ function labelsAt(
 ): Label[] {
   // The gradient of a leaf drawn several times is the sum over all of them.
   const sum = tone === "gradient" && node.role === "copy" ? "Σ " : "";
-  const rest = { key: node.key, output: edge.output, from: node.id, tone };
+  const key = node.role === "group" && edge.carries ? edge.carries.key : node.key;
+  const rest = { key, output: edge.output, from: node.id, tone };
   return labelTexts(full).map((short) => {
     const text = sum + short;
     const box = boxAt(port, labelWidth(text, tone), tone, right);

@@ -5,20 +5,24 @@ export type Way = "left" | "right" | "up" | "down";
 
 export interface Net {
   byId: Map<string, PlacedNode>;
-  /** The box drawn for a key; copies come after it. */
-  byKey: Map<number, PlacedNode>;
+  /** The box drawn for a key, copies come after it; of a node in a folded group the group's. */
+  byKey: { get(key: number): PlacedNode | undefined };
   incoming: Map<string, PlacedEdge[]>;
   outgoing: Map<string, PlacedEdge[]>;
 }
 
-export const isButton = (node: PlacedNode): boolean => node.role === "node" || node.role === "copy";
+export const isButton = (node: PlacedNode): boolean =>
+  node.role === "node" || node.role === "copy" || node.role === "group";
 
-export function netOf(placed: Placed): Net {
-  const net: Net = { byId: new Map(), byKey: new Map(), incoming: new Map(), outgoing: new Map() };
+/** `holderOf`: the key of the folded group around a node. */
+export function netOf(placed: Placed, holderOf: (key: number) => number | null = () => null): Net {
+  const byKey = new Map<number, PlacedNode>();
+  const get = (key: number) => byKey.get(key) ?? byKey.get(holderOf(key) ?? Number.NaN);
+  const net: Net = { byId: new Map(), byKey: { get }, incoming: new Map(), outgoing: new Map() };
   for (const node of placed.nodes) {
     net.byId.set(node.id, node);
-    if (node.role === "node" || (node.role === "copy" && !net.byKey.has(node.key)))
-      net.byKey.set(node.key, node);
+    if (node.role === "node" || node.role === "group" || (node.role === "copy" && !byKey.has(node.key)))
+      byKey.set(node.key, node);
   }
   for (const edge of placed.edges) {
     append(net.outgoing, edge.from, edge);
@@ -82,5 +86,6 @@ function overlaps(a: PlacedNode, b: PlacedNode, right: boolean): boolean {
 
 /** Tab enters the picture where the reader starts: at the last box, the output. */
 export function firstStop(placed: Placed): PlacedNode | undefined {
-  return placed.nodes.find((node) => node.role === "node" && node.key === 0) ?? placed.nodes.find(isButton);
+  const end = placed.edges.find((edge) => edge.to === "out:0")?.from;
+  return placed.nodes.find((node) => node.id === end && isButton(node)) ?? placed.nodes.find(isButton);
 }

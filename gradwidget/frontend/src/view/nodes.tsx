@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { PlacedNode } from "../scene";
-import type { Measure } from "../scene/text";
+import { type Measure, timesText } from "../scene/text";
 import { barPath } from "./curve";
 import { hatchPath } from "./grad/hatch";
 import { hatched, type Look } from "./grad/looks";
@@ -22,6 +22,9 @@ interface BoxProps {
   atWork: boolean;
   idle: boolean;
   second: boolean;
+  /** The selected node is inside. */
+  holds: boolean;
+  hits: number;
 }
 
 const INSET = 15;
@@ -38,6 +41,8 @@ export const NodeShape = memo(function Shape(props: BoxProps): JSX.Element {
       return <More {...props} />;
     case "output":
       return <Output {...props} />;
+    case "group":
+      return <GroupBox {...props} />;
     default:
       return <NodeBox {...props} />;
   }
@@ -45,7 +50,7 @@ export const NodeShape = memo(function Shape(props: BoxProps): JSX.Element {
 
 const place = (node: PlacedNode) => `translate(${node.x} ${node.y})`;
 
-function classesOf({ node, selected, heat, bad, atWork, idle, second }: BoxProps): string {
+function classesOf({ node, selected, heat, bad, atWork, idle, second, holds, hits }: BoxProps): string {
   const classes = [`gw-node gw-${node.role} gw-kind-${node.kind}`];
   if (selected) classes.push("gw-selected");
   if (heat) classes.push(`gw-heat gw-heat-${heat}`);
@@ -53,7 +58,131 @@ function classesOf({ node, selected, heat, bad, atWork, idle, second }: BoxProps
   if (atWork) classes.push("gw-at-work");
   if (idle) classes.push("gw-idle");
   if (second) classes.push("gw-second");
+  if (holds) classes.push("gw-holds");
+  if (hits > 0) classes.push("gw-hit");
   return classes.join(" ");
+}
+
+/** Cards behind the first one: a row of alike members. */
+function Behind({ node, down }: { node: PlacedNode; down: boolean }) {
+  const { width, height, group } = node;
+  if (!group?.times) return null;
+  return (
+    <>
+      {[2, 1].map((n) =>
+        down ? (
+          <rect
+            key={n}
+            class="gw-behind"
+            x={4 * n}
+            y={5 * n}
+            width={width}
+            height={height - 10 * n}
+            rx={RADIUS}
+          />
+        ) : (
+          <rect
+            key={n}
+            class="gw-behind"
+            x={6 * n}
+            y={-4 * n}
+            width={width - 12 * n}
+            height={height}
+            rx={RADIUS}
+          />
+        ),
+      )}
+    </>
+  );
+}
+
+const SIGN = 20;
+
+/** A folded group: double click, Enter or the sign at its end unfolds it. */
+function GroupBox(props: BoxProps) {
+  const { node, selected, active, label, measure, down, heat, bad, tag, atWork, idle, holds, hits } = props;
+  const { width, height, group } = node;
+  const times = group?.times ? timesText(group.times) : "";
+  const badge = times ? measure(times, "title") + 10 : 0;
+  const room = width - INSET - SIGN - 6 - (badge && badge + 6);
+  const inTitle = (text: string) => measure(text, "title");
+  const title = shortened(node.title, room, inTitle);
+  const code = (text: string) => measure(text, "code");
+  const name = title === node.title ? shortened(node.name, room - inTitle(title) - GAP, code) : "";
+  const middle = height / 2;
+  return (
+    <g
+      class={classesOf(props)}
+      transform={place(node)}
+      role="button"
+      tabindex={active ? 0 : -1}
+      aria-label={[label.replaceAll("\n", ", "), "Enter unfolds"].join(", ")}
+      aria-pressed={selected}
+      aria-expanded={false}
+      data-gw-id={node.id}
+      data-gw-group={-1 - node.key}
+      data-gw-name={node.name || node.title}
+      {...(heat && { "data-gw-heat": heat })}
+      {...(bad && { "data-gw-bad": bad })}
+      {...(atWork && { "data-gw-at-work": "" })}
+      {...(idle && { "data-gw-idle": "" })}
+      {...(holds && { "data-gw-holds": "" })}
+      {...(hits > 0 && { "data-gw-found": hits })}
+    >
+      <title>{label}</title>
+      <rect class="gw-halo" x={-6} y={-6} width={width + 12} height={height + 12} rx={RADIUS + 5} />
+      {atWork && (
+        <rect class="gw-work" x={-4} y={-4} width={width + 8} height={height + 8} rx={RADIUS + 3.5} />
+      )}
+      <Behind node={node} down={down} />
+      <rect class="gw-card" width={width} height={height} rx={RADIUS} />
+      {hatched({ bad, heat }) && <path class="gw-hatch" d={hatchPath(width, height)} />}
+      <path class="gw-bar" d={barPath(height, BAR)} />
+      <text x={INSET} y={middle - 5}>
+        <tspan class="gw-title">{title}</tspan>
+        {name && (
+          <tspan class="gw-name" dx={title ? GAP : 0}>
+            {name}
+          </tspan>
+        )}
+      </text>
+      <text class="gw-sub" x={INSET} y={middle + 15}>
+        {shortened(node.subtitle, width - INSET - SIGN - 4, (text) => measure(text, "small"))}
+      </text>
+      {times && (
+        <g transform={`translate(${width - SIGN - badge - 4} ${middle - 18})`}>
+          <rect class="gw-times" width={badge} height={18} rx={9} />
+          <text class="gw-times-text" x={badge / 2} y={13} text-anchor="middle">
+            {times}
+          </text>
+        </g>
+      )}
+      <g
+        class="gw-open-sign"
+        data-gw-open={-1 - node.key}
+        transform={`translate(${width - SIGN - 2} ${middle - 9})`}
+      >
+        <rect class="gw-catch" width={SIGN} height={18} />
+        <path class="gw-opens" d="M6 9H14M10 5V13" />
+      </g>
+      {tag && <Tag text={tag} width={width} />}
+      {hits > 0 && <Found count={hits} />}
+    </g>
+  );
+}
+
+/** On the lower edge: how many hits are inside. */
+function Found({ count }: { count: number }) {
+  const text = count === 1 ? "1 hit" : `${count} hits`;
+  const size = TAG_CHAR * text.length + 8;
+  return (
+    <g class="gw-found" transform="translate(10 -9)">
+      <rect width={size} height={16} rx={8} />
+      <text x={size / 2} y={11.8} text-anchor="middle">
+        {text}
+      </text>
+    </g>
+  );
 }
 
 function NodeBox(props: BoxProps) {

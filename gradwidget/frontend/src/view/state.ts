@@ -5,8 +5,11 @@ import { isTrueName, legibleName } from "../hosts/legible";
 import type { Placer } from "../place/placer";
 import type { Direction, Placed, Scene } from "../scene";
 import { buildScene } from "../scene/build";
+import { buildFolded } from "../scene/folded";
 import type { Measure } from "../scene/text";
+import type { GroupTree } from "../scene/tree";
 import type { Detail, GraphPayload, LivePayload, Pass } from "../wire";
+import type { Focus } from "./focus";
 import { MAX_NODES } from "./measures";
 
 export function useHost(host: Host): void {
@@ -20,9 +23,22 @@ export function useHost(host: Host): void {
   }, [host]);
 }
 
+/** Up to this many nodes a graph in which nothing is folded is drawn without frames. */
+const FLAT = 60;
+
 /** The passes change texts on the picture, never its boxes. */
-export function useScene(graph: GraphPayload, measure: Measure): Scene {
-  return useMemo(() => buildScene(graph, null, { maxNodes: MAX_NODES, measure }), [graph, measure]);
+export function useScene(
+  graph: GraphPayload,
+  tree: GroupTree,
+  collapsed: ReadonlySet<string>,
+  focus: Focus | null,
+  measure: Measure,
+): Scene {
+  return useMemo(() => {
+    const flat = tree.size === 0 || (graph.nodes <= FLAT && collapsed.size === 0);
+    if (flat && !focus) return buildScene(graph, null, { maxNodes: MAX_NODES, measure });
+    return buildFolded(graph, { tree, collapsed, focus: focus?.keys ?? null, frames: !flat, measure });
+  }, [graph, tree, collapsed, focus, measure]);
 }
 
 export interface Layout {

@@ -2,9 +2,11 @@ interface Props {
   hasPasses: boolean;
   /** The next backward pass will be seen. */
   watching: boolean;
+  /** There are groups. */
+  folds: boolean;
 }
 
-export function Empty({ hasPasses, watching }: Props) {
+export function Empty({ hasPasses, watching, folds }: Props) {
   return (
     <div class="gw-panel-body gw-empty">
       <h3>Nothing selected</h3>
@@ -37,6 +39,18 @@ export function Empty({ hasPasses, watching }: Props) {
           <kbd>Enter</kbd> <kbd>Esc</kbd>
         </dt>
         <dd>select, clear</dd>
+        {folds && (
+          <>
+            <dt>
+              <kbd>Enter</kbd> <kbd>⌫</kbd>
+            </dt>
+            <dd>unfold a group, fold the one around; or double click it</dd>
+          </>
+        )}
+        <dt>
+          <kbd>/</kbd>
+        </dt>
+        <dd>search</dd>
         {hasPasses && (
           <>
             <dt>

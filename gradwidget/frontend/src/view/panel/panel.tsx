@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../../host";
 import type { Detail, GraphPayload, Pass } from "../../wire";
@@ -35,6 +36,8 @@ interface Props {
   /** The next backward pass will be seen. */
   watching: boolean;
   links: PassLinks;
+  /** Shown at the end. */
+  actions: ComponentChildren;
   onSelect(key: number): void;
 }
 
@@ -43,7 +46,7 @@ export function Panel(props: Props) {
   if (selected === null) {
     return (
       <aside class="gw-panel" aria-label="Inspector" data-gw-panel="">
-        <Empty hasPasses={pass !== null} watching={props.watching} />
+        <Empty hasPasses={pass !== null} watching={props.watching} folds={graph.groups.id.length > 0} />
       </aside>
     );
   }
@@ -77,6 +80,7 @@ export function Panel(props: Props) {
         )}
         {!detail && !trouble && <Patience />}
         {trouble && <TroubleBox trouble={trouble} stale={detail !== null} />}
+        {props.actions}
       </div>
     </aside>
   );

@@ -7,10 +7,14 @@ import type { Run } from "./run";
 export function handedEdges(run: Run, k: number, net: Net): PlacedEdge[] {
   const worker = run.worker(k);
   if (worker === null) return [];
-  return (net.incoming.get(String(worker)) ?? []).filter((edge) => {
+  const box = net.byKey.get(worker);
+  return (net.incoming.get(box?.id ?? String(worker)) ?? []).filter((edge) => {
     const receiver = net.byId.get(edge.from);
     if (!receiver || isDashed(edge)) return false;
-    const handed = run.handedOn(k, edge.input);
+    const own = edge.stands ? edge.stands.find(([consumer]) => consumer === worker) : [worker, edge.input];
+    if (!own) return false;
+    const handed = run.handedOn(k, own[1] ?? 0);
+    if (receiver.role === "group") return handed?.text !== "none";
     return handed ? handed.text !== "none" : run.ran(receiver.key);
   });
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Host } from "../../host";
 import type { Pass } from "../../wire";
 import { type Move, moved, moveOf, type Position, positionOf, tempo } from "./position";
@@ -26,7 +26,8 @@ export function useReplay(host: Host, pass: Pass | null): Replay | null {
   const number = pass?.number ?? 0;
 
   useEffect(() => () => setPlaying(false), [number]);
-  useEffect(() => {
+  // At once, not after the next paint: a hidden page does not paint.
+  useLayoutEffect(() => {
     if (!playing) return;
     const { pause, stride } = tempo(steps, speed);
     const timer = setInterval(() => {

@@ -1,6 +1,7 @@
 import canvas from "./canvas.css";
 import code from "./code.css";
 import frame from "./frame.css";
+import groups from "./groups.css";
 import hints from "./hints.css";
 import looks from "./looks.css";
 import notices from "./notices.css";
@@ -17,6 +18,7 @@ export const styles = [
   frame,
   notices,
   canvas,
+  groups,
   hints,
   looks,
   player,
