@@ -15,7 +15,7 @@ import torch
 from gradwidget import GradWidget
 from unit.models import gpt, lstm
 model, loss = gpt()
-w = GradWidget(loss, names=model, height=600)
+w = GradWidget(loss, names=model, height=600, direction="down")
 w
 """
 CHAIN = """

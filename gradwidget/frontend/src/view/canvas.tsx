@@ -68,7 +68,8 @@ export function Canvas({
 }: Props) {
   const surface = useRef<SVGSVGElement>(null);
   const world = useRef<SVGGElement>(null);
-  const [range, setRange] = useState<Range>(() => rangeOf(camera.eye, camera.view));
+  const count = placed.nodes.length;
+  const [range, setRange] = useState<Range>(() => rangeOf(camera.eye, camera.view, count));
   const [hover, setHover] = useState<string | null>(null);
   const [activeId, setActive] = useState<string | null>(null);
   const tiles = useMemo(() => new Tiles(placed), [placed]);
@@ -78,13 +79,13 @@ export function Canvas({
       const { x, y, k } = camera.eye;
       world.current?.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
       setRange((old) => {
-        const next = rangeOf(camera.eye, camera.view);
+        const next = rangeOf(camera.eye, camera.view, count);
         return sameRange(old, next) ? old : next;
       });
     };
     look();
     return camera.listen(look);
-  }, [camera]);
+  }, [camera, count]);
 
   useLayoutEffect(() => {
     if (!surface.current) return;

@@ -17,7 +17,11 @@ export interface Range {
   far: boolean;
 }
 
-export function rangeOf(eye: Eye, view: Size): Range {
+/** A picture of so few boxes is drawn in full down to this zoom: a folded model is still recognised by its shapes. */
+export const FEW = 150;
+export const FAR_OF_FEW = 0.2;
+
+export function rangeOf(eye: Eye, view: Size, boxes = Number.POSITIVE_INFINITY): Range {
   const cell = (CELL / 2) * 2 ** Math.max(0, Math.ceil(Math.log2(1 / eye.k)));
   const box = seen(eye, view);
   return {
@@ -26,7 +30,7 @@ export function rangeOf(eye: Eye, view: Size): Range {
     top: Math.floor(box.y / cell) - 1,
     right: Math.floor((box.x + box.width) / cell) + 1,
     bottom: Math.floor((box.y + box.height) / cell) + 1,
-    far: eye.k < FAR,
+    far: eye.k < (boxes <= FEW ? FAR_OF_FEW : FAR),
   };
 }
 
