@@ -530,7 +530,17 @@ class Inspection:
 
     def module_of(self, key: int) -> str:
         """Path of the module that made a node, as recorded, else as the parameters tell; "" unknown."""
-        return self.made.module(key) or self.fold.modules.get(key, "")
+        return self._modules_of_nodes.get(key, "")
+
+    @functools.cached_property
+    def _modules_of_nodes(self) -> dict[int, str]:
+        recorded = {key: self.made.module(key) for key in self.made.modules}
+        paths = {call.path for calls in self.made.modules.values() for call in calls}
+        found = dict(recorded)
+        for key, path in self.fold.modules.items():
+            below = path.partition(".")[2]  # recorded paths leave out the variable of the only root
+            found.setdefault(key, below if below in paths and path not in paths else path)
+        return found
 
     @property
     def modules(self) -> dict[int, tuple[ModuleCall, ...]]:
@@ -540,11 +550,10 @@ class Inspection:
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The graph as plain data."""
-        recorded = {key: self.made.module(key) for key in self.made.modules}
         return _graph.build(
             self.columns,
             self.names,
-            _graph.Told(self.sources, {**self.fold.modules, **recorded}, self.second),
+            _graph.Told(self.sources, self._modules_of_nodes, self.second),
             str(torch.__version__),
         )
 

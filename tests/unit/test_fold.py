@@ -148,8 +148,8 @@ def test_recorded_modules_are_believed():
     model, loss = resnet()
     found = Inspection((loss,), names=model, watch=False)
     order = [k for k in range(len(found)) if found.kind_of(k) != "leaf"]
-    found.modules = {k: (ModuleCall("all", "Everything", 1), ModuleCall("all.one", "One", 1)) for k in order[:9]}
-    found.modules |= dict.fromkeys(order[9:], ())
+    found.made.modules = {k: (ModuleCall("all", "Everything", 1), ModuleCall("all.one", "One", 1)) for k in order[:9]}
+    found.made.modules |= dict.fromkeys(order[9:], ())
     groups = by_id(found.fold)
     assert groups["all.one"].nodes >= 9
     assert not any(g.path == "layer1" for g in found.fold.groups)

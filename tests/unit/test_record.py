@@ -156,7 +156,7 @@ def test_module_paths_of_what_is_in_scope():
         y = net.layers[1](x)
         loss = criterion(y, x)
     w = gw.GradWidget(loss)
-    assert {w[key].module for key in range(len(w))} == {"", "layers.1", "layers.1.linear", "layers.1.norm", "criterion"}
+    assert {w[key].module for key in range(len(w))} == {"layers.1", "layers.1.linear", "layers.1.norm", "criterion"}
 
 
 def test_two_networks_are_told_apart_by_their_names():
@@ -430,7 +430,7 @@ def test_threads_count_on_their_own():
     assert [found[f"left {i}"] for i in range(3)] == [0, 0, 0]
     for i in range(3):
         w = gw.GradWidget(found[i], names=net)
-        assert w["0.weight"].module == ""
+        assert w["0.weight"].module == "0"  # its owner
         assert w[1].module == "1"
         assert w[1].op == "ReluBackward0"
         assert w[1].source == line_of("found[i] = net(torch.full((2, 3), float(i))).sum()")
