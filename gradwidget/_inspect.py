@@ -323,6 +323,12 @@ class Inspection:
         """The saved variables of a node as they stand now; what was freed, as last seen."""
         return {name: saved for name, (saved, _) in self.saved_with_tensors(key).items()}
 
+    def seen_saved(self, key: int) -> dict[str, Saved]:
+        """The saved variables of a node as they were when the widget looked; read now if it did not."""
+        if not self.columns.ops[self.columns.op[key]].saved:
+            return {}
+        return self._saved.get(key) or self.saved(key)
+
     @unobserved()
     def saved_with_tensors(self, key: int) -> dict[str, tuple[Saved, torch.Tensor | None]]:
         """The same, with the graph's own tensor where there is one: for a summary, not to be kept."""

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from gradwidget._names import calling_frame
 from gradwidget._passes import BackwardPass
 from gradwidget._probe import probe
 from gradwidget._told import end_iteration
-from gradwidget._trace import TraceRow, trace
+from gradwidget._trace import Trace, trace
 from gradwidget._view import NodeView
 
 _BUNDLE = Path(__file__).parent / "static" / "widget.js"
@@ -178,9 +179,21 @@ class GradWidget(anywidget.AnyWidget):
         """The graph in graphviz' DOT language."""
         return _export.to_dot(self._inspection)
 
-    def trace(self) -> list[TraceRow]:
-        """The forward pass row by row, each with the gradient that came back: leaves first, outputs last."""
-        return trace(self._inspection)
+    def trace(self, *, tangent: str | Mapping[str, Any] | None = None) -> Trace:
+        """The evaluation trace as in arXiv:1502.05767, Tables 2 and 3: a list of `TraceRow`, inputs first.
+
+        It prints as a table; `.to_markdown()`, `.to_latex()` and `.to_csv()` give it for elsewhere. Values that nobody
+        has kept are calculated again, in graphs up to 300 nodes.
+
+        Args:
+            tangent: adds the forward mode: how each value changes with this input (a name; all its elements by 1), or
+                with several (a mapping name -> direction, a number or a tensor of the input's shape).
+
+        Raises:
+            OptionError: `tangent` names no input, or gives a direction of another shape.
+            UnknownNodeError: `tangent` names no tensor of the graph.
+        """
+        return trace(self._inspection, tangent)
 
     def close(self) -> None:
         """Remove every hook, let go of the graph, take the figure off the page. What was captured stays readable."""
