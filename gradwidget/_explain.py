@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from typing import Any
 import torch
 
 from gradwidget._formulas import Formula, Piece, Typesetter, evaluate, formula_of, parse, settle
-from gradwidget._formulas.evaluate import Missing
-from gradwidget._formulas.language import Expression, names, product
+from gradwidget._formulas.evaluate import Like, Missing
+from gradwidget._formulas.language import Expression, names, product, shapes
 from gradwidget._formulas.typeset import derivative, identifier, joined, negative, number, operator, plus, row
 from gradwidget._inspect import Inspection
 from gradwidget._order import order_of, symbol_of
@@ -56,11 +57,16 @@ class Part:
     note: str = ""
 
     @property
+    def gradient(self) -> Piece:
+        """`dL/da`."""
+        return derivative(identifier("L"), self.name)
+
+    @property
     def line(self) -> Piece | None:
         """`dL/da = dL/dd · b = 1.3 · 1.2 = 1.56`; with `+=` where it is one contribution of several."""
         if self.chain is None:
             return None
-        found = joined("=" if self.alone else "+=", derivative(identifier("L"), self.name), self.chain)
+        found = joined("=" if self.alone else "+=", self.gradient, self.chain)
         for more in (self.numbers, self.result):
             if more is not None and more.text != self.chain.text:
                 found = joined("=", found, more)
@@ -190,10 +196,7 @@ class Node:
         if isinstance(found, torch.Tensor):
             found = readable(found)[0]
         if found is None:
-            shape = self.shape(name)
-            if shape is None:
-                raise Missing(name)
-            return torch.empty(shape, device="meta")
+            raise Missing(name)
         return found
 
     def _arrived(self, output: int) -> torch.Tensor:
@@ -208,19 +211,15 @@ class Node:
     def calculate(self, expression: Expression, slot: int = -1, **given: Any) -> torch.Tensor | None:
         """The value of an expression, None where a number that it reads is not known."""
         try:
-            values = {
-                name: given[name] if name in given else self.value(name)
-                for name in names(expression)
-                if name not in ("pi", "slot")
-            }
-            if "slot" in names(expression):
+            wanted = names(expression)
+            values: dict[str, Any] = {name: Like(torch.Size(self.shape(name) or ())) for name in shapes(expression)}
+            values |= {name: given[name] if name in given else self.value(name) for name in wanted - {"slot"}}
+            if "slot" in wanted:
                 values["slot"] = self._position(slot)
             found = evaluate(expression, values)
         except Exception:  # a number that is missing, or a case that the formula does not tell
             return None
-        if not isinstance(found, torch.Tensor):
-            found = torch.tensor(found)
-        return None if found.is_meta else found
+        return found if isinstance(found, torch.Tensor) else torch.tensor(found)
 
     def _position(self, slot: int) -> Any:
         """Which part of the result an input became."""
@@ -279,7 +278,9 @@ class Node:
             return identifier(saved.same_as.removeprefix("view of "))
         slot = self._slots.get(name)
         label = "" if slot is None else self._inspection.cut_label(self.key, slot)
-        return identifier(label or name)
+        if self._op.name.startswith("Native"):
+            return identifier({"result1": "mean", "result2": "1/std"}.get(name, name))
+        return identifier(label or ("constant" if name in ("self", "other") else name))
 
     def figures(self, name: str) -> Piece:
         """A name's numbers.
@@ -385,11 +386,15 @@ class Node:
             local = None if expression is None else product(_folded(expression) or expression)
             if local is None or self.formula is None or not self.formula.pointwise:
                 return None
-            write = Typesetter(lambda name, place=place: dotted(place) if name == "g" else self.symbol(name))
+            moving = dotted(place)
+            write = Typesetter(functools.partial(self._moving, moving))
             factor = ast.literal_eval(local) if isinstance(local, ast.Constant) else None
             term = write(settle(ast.BinOp(ast.Name("g"), ast.Mult(), local), {}, self.shape))
-            terms.append(negative(write(ast.Name("g"))) if factor == -1 else term)
+            terms.append(negative(moving) if factor == -1 else term)
         return plus(terms) if terms else None
+
+    def _moving(self, moving: Piece, name: str) -> Piece:
+        return moving if name == "g" else self.symbol(name)
 
     def _only_consumer(self, place: Place) -> bool:
         edges = self._inspection.edges.consumers[place[0]]

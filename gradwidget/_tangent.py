@@ -67,7 +67,7 @@ def _through(inspection: Inspection, key: int, found: Tangents) -> torch.Tensor 
 
 
 def _seeds(inspection: Inspection, direction: str | Mapping[str, Any]) -> dict[int, torch.Tensor]:
-    asked = {direction: 1.0} if isinstance(direction, str) else direction
+    asked: Any = {direction: 1.0} if isinstance(direction, str) else direction
     if not isinstance(asked, Mapping) or not asked:
         raise OptionError(
             f"tangent={direction!r} is no direction.", "Give the name of an input, or a mapping name -> tensor."

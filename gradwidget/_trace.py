@@ -123,8 +123,8 @@ class Trace(list[TraceRow]):
         """A table in GitHub's Markdown."""
         heads = self.heads
         lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(' --- ' for _ in heads)}|"]
-        for cells in self._texts():
-            lines.append(f"| {' | '.join('<br>'.join(_for_markdown(text) for text in cell) for cell in cells)} |")
+        rows = (["<br>".join(map(_for_markdown, cell)) for cell in cells] for cells in self._texts())
+        lines += [f"| {' | '.join(cells)} |" for cells in rows]
         return "\n".join(lines) + "\n"
 
     def to_latex(self) -> str:
@@ -408,7 +408,7 @@ def _outputs(inspection: Inspection, directions: Mapping[Place, torch.Tensor | N
                 adjoints,
                 _text(moved),
                 pieces,
-            )  # fmt: skip
+            )
         )
     return found
 

@@ -58,6 +58,7 @@ class GradWidget(anywidget.AnyWidget):
     _graph = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
     _details = traitlets.Bytes().tag(sync=True)
+    _trace = traitlets.Bytes().tag(sync=True)
     selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(
         sync=True
     )
@@ -90,6 +91,7 @@ class GradWidget(anywidget.AnyWidget):
             _graph=_wire.pack(_wire.graph_payload(self._inspection)),
             _live=_wire.pack(_wire.live_payload(self._inspection)),
             _details=_wire.pack(_details.details_payload(self._inspection, _details.AT_ONCE)),
+            _trace=self._traced(_details.AT_ONCE),
             height=height,
             direction=direction,
         )
@@ -244,6 +246,11 @@ class GradWidget(anywidget.AnyWidget):
             self._live = _wire.pack(_wire.live_payload(self._inspection))
             if not brief:
                 self._details = _wire.pack(_details.details_payload(self._inspection, _details.DETAILED))
+                self._trace = self._traced(_details.TRACED)
+
+    def _traced(self, most: int) -> bytes:
+        """The trace of a small graph; of others it is made when the page asks."""
+        return _wire.pack(_details.trace_payload(self._inspection)) if len(self._inspection) <= most else b""
 
     @traitlets.validate("selected")
     def _valid_selection(self, proposal: dict[str, Any]) -> int | str | None:
@@ -283,6 +290,8 @@ class GradWidget(anywidget.AnyWidget):
             key, _ = self._inspection.find(params["key"])
             self._inspection.unpack(key, params["name"])
             return _details.detail(self._inspection, key)
+        if method == "trace":
+            return _details.trace_payload(self._inspection)
         if method == "probe":
             self.probe()
             self._update_page()

@@ -5,13 +5,23 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from gradwidget._formulas.language import Expression, dims_of
 
 Tensor = torch.Tensor
+
+
+class Like(NamedTuple):
+    """Stands for a tensor of which only the shape is wanted."""
+
+    shape: torch.Size
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
 
 
 class Missing(Exception):  # noqa: N818  # not an error: the number is not known

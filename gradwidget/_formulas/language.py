@@ -96,10 +96,52 @@ def parse(text: str) -> Expression:
     return ast.parse(text, mode="eval").body
 
 
+SHAPE_AT = {
+    "fold": 1,
+    "put": 4,
+    "place": 1,
+    "window": 1,
+    "scatter": 1,
+    "rowscatter": 1,
+    "maskscatter": 2,
+    "flatscatter": 1,
+    "unrepeat": 2,
+    "lookup": 1,
+    "reach": 4,
+    "undiagonal": 1,
+    "unpad": 1,
+    "rowmean": 1,
+    "reshape": 1,
+    "by": 1,
+    "eye": 0,
+}
+"""Which argument of a function is there only for its shape: its numbers are not read, and it is not written."""
+
+
 def names(expression: Expression) -> set[str]:
-    """All names that an expression reads."""
-    called = {id(n.func) for n in ast.walk(expression) if isinstance(n, ast.Call)}
-    return {n.id for n in ast.walk(expression) if isinstance(n, ast.Name) and id(n) not in called}
+    """All names whose numbers an expression reads."""
+    match expression:
+        case ast.Name(id="pi"):
+            return set()
+        case ast.Name(id=name):
+            return {name}
+        case ast.Call(func=ast.Name(id=function), args=args):
+            shape = SHAPE_AT.get(function)
+            parts: list[ast.AST] = [arg for i, arg in enumerate(args) if i != shape]
+        case _:
+            parts = list(ast.iter_child_nodes(expression))
+    return {name for part in parts if isinstance(part, ast.expr) for name in names(part)}
+
+
+def shapes(expression: Expression) -> set[str]:
+    """All names of which it wants the shape only."""
+    found = set()
+    for node in ast.walk(expression):
+        match node:
+            case ast.Call(func=ast.Name(id=function), args=args) if function in SHAPE_AT:
+                like = args[SHAPE_AT[function]]
+                found |= {like.id} if isinstance(like, ast.Name) else set()
+    return found
 
 
 def settle(expression: Expression, scalars: Mapping[str, Any], sizes: Sizes) -> Expression:

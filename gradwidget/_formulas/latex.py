@@ -11,7 +11,7 @@ _SIGNS = {
     "·": r"\cdot ", "−": "-", "≤": r"\le ", "≥": r"\ge ", "∂": r"\partial ", "σ": r"\sigma ", "Φ": r"\Phi ",
     "φ": r"\varphi ", "π": r"\pi ", "\u2061": "", "…": r"\ldots ", "x̂": r"\hat{x}", "@": r"\,", "{": r"\{",
 }  # fmt: skip
-_KNOWN = frozenset("exp ln log sin cos tan sinh cosh tanh max min det".split())
+_KNOWN = frozenset(["exp", "ln", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 _SPECIAL = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "#$%&_{}"},
@@ -24,7 +24,7 @@ def escaped(text: str) -> str:
 
 
 def latex(maths: Maths) -> str:
-    """The same as LaTeX, to stand between dollars; `\\begin{cases}` needs amsmath."""
+    r"""The same as LaTeX, to stand between dollars; `\begin{cases}` needs amsmath."""
     tag, *parts = maths
     if tag == "mrow":
         return _row(parts)

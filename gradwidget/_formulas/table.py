@@ -339,7 +339,8 @@ _whole("LinalgDet", "A", "det(A)", "g * result * T(inv(A))")
 _whole("Trace", "self", "trace(self)", "g * eye(self)")
 
 # --- softmax and losses ---------------------------------------------------------------------------------------------
-_whole("Softmax", "self", "softmax(self, dim)", "result * (g - sum(g * result, dim, True))")
+for _op in ("Softmax", "SafeSoftmax"):
+    _whole(_op, "self", "softmax(self, dim)", "result * (g - sum(g * result, dim, True))")
 _whole("LogSoftmax", "self", "log_softmax(self, dim)", "g - exp(result) * sum(g, dim, True)")
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from gradwidget._formulas.language import SETTINGS, Expression
+from gradwidget._formulas.language import SETTINGS, SHAPE_AT, Expression
 
 Maths: TypeAlias = "list[Any]"
 """`[tag, child, ...]`; a child is such a list, or the text of an element without children."""
@@ -163,7 +163,8 @@ class Typesetter:
             return self(args[0])
         if name in _SHAPES:
             return getattr(self, f"_{name.lower()}")([self(arg) for arg in args])  # type: ignore[no-any-return]
-        shown = [self._argument(name, arg) for arg in args]
+        told = [arg for i, arg in enumerate(args) if i != SHAPE_AT.get(name)]
+        shown = [self._argument(name, arg) for arg in told]
         kept = [piece for piece in shown if piece is not None]
         spelled = _SPELLED.get(name, name)
         inner: list[Maths] = []
@@ -175,11 +176,7 @@ class Typesetter:
 
     def _argument(self, name: str, arg: Expression) -> Piece | None:
         piece = self(arg)
-        if not piece.text or (isinstance(arg, ast.Name) and name in _SHAPED and arg.id in {"self", "input", "weight"}):
-            if isinstance(arg, ast.Name) and name in _KEEPS_FIRST and arg.id == "self":
-                return piece
-            return None
-        if isinstance(arg, ast.Constant) and isinstance(arg.value, bool):
+        if not piece.text or (isinstance(arg, ast.Constant) and isinstance(arg.value, bool)):
             return None
         if name in SETTINGS and isinstance(arg, ast.Constant):
             return Piece(f"dim={arg.value!r}", row(["mi", "dim"], operator("="), ["mn", repr(arg.value)]))
@@ -194,6 +191,14 @@ class Typesetter:
     def _inv(args: list[Piece]) -> Piece:
         base = args[0].at_least(_ATOM)
         return Piece(f"{base.text}⁻¹", ["msup", base.maths, row(operator(_MINUS), ["mn", "1"])], _POWER, _POWER)
+
+    @staticmethod
+    def _eye(_: list[Piece]) -> Piece:
+        return Piece("I", ["mi", "I"])
+
+    @staticmethod
+    def _xhat(_: list[Piece]) -> Piece:
+        return Piece("x̂", ["mi", "x̂"])
 
     @staticmethod
     def _exp(args: list[Piece]) -> Piece:
@@ -251,7 +256,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SIGNS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "≤", ast.GtE: "≥", ast.Eq: "="}
 _SILENT = frozenset({"spread", "by", "rows"})
 """What only fits shapes together is not written."""
-_SHAPES = frozenset({"T", "inv", "exp", "sqrt", "abs", "where"})
+_SHAPES = frozenset({"T", "inv", "exp", "sqrt", "abs", "where", "eye", "xhat"})
 _SPELLED = {
     "sigmoid": "σ",
     "Phi": "Φ",
@@ -273,7 +278,6 @@ _SPELLED = {
     "unroll": "roll back",
     "unpermute": "permute back",
     "part": "part of",
-    "xhat": "x̂",
     "rowmean": "row mean",
     "chanmean": "channel mean",
     "chansum": "channel sum",
@@ -283,26 +287,3 @@ _SPELLED = {
     "swap": "transpose",
     "atan2": "atan2",
 }
-_SHAPED = frozenset(
-    [
-        "put",
-        "place",
-        "window",
-        "scatter",
-        "rowscatter",
-        "maskscatter",
-        "flatscatter",
-        "fold",
-        "unrepeat",
-        "lookup",
-        "reach",
-        "undiagonal",
-        "unpad",
-        "rowmean",
-        "xhat",
-        "eye",
-        "reshape",
-    ]
-)
-"""Functions that are told a tensor only for its shape."""
-_KEEPS_FIRST = frozenset({"eye"})

@@ -192,6 +192,7 @@ CASES = {
     "trace": lambda: r(3, 3).trace(),
     # softmax and losses
     "softmax": lambda: r(2, 3).softmax(1),
+    "safe softmax": lambda: torch._safe_softmax(r(2, 3), 1),
     "log softmax": lambda: r(2, 3).log_softmax(0),
     **{
         f"{name} {reduction}": lambda loss=loss, reduction=reduction, a=a, b=b, both=both, o=options: loss(

@@ -29,7 +29,12 @@ def unpack(data):
 
 def payloads(w):
     w._update_page()
-    return {"graph": unpack(w._graph), "live": unpack(w._live), "details": unpack(w._details)}
+    return {
+        "graph": unpack(w._graph),
+        "live": unpack(w._live),
+        "details": unpack(w._details),
+        "trace": unpack(w._trace) if w._trace else None,
+    }
 
 
 def abc():
@@ -134,10 +139,20 @@ def test_every_field_is_one_that_the_page_knows(case):
         assert all(set(one) == fields("DetailOutput") for one in detail["outputs"])
         assert all(set(one) == fields("Capture") for one in detail["captures"])
         assert all(set(one) == fields("Saved") for one in detail["saved"])
+        assert detail["formula"] is None or set(detail["formula"]) == fields("Formula")
+        assert all(set(one) == fields("FormulaPart") for one in (detail["formula"] or {"parts": []})["parts"])
         for view in tensor_views(detail):
             assert set(view) == fields("TensorView")
             assert view["stats"] is None or set(view["stats"]) == fields("Stats")
             assert view["values"] is None or set(view["values"]) == fields("TensorCorner")
+
+
+@each_payload
+def test_every_field_of_the_trace_is_one_that_the_page_knows(case):
+    found = shown(case, True)["trace"]
+    assert set(found) == fields("TracePayload")
+    assert all(set(one) == fields("TraceRow") for one in found["rows"] + found["outputs"])
+    assert all(set(one) == fields("Adjoint") for row in found["rows"] for one in row["adjoints"])
 
 
 def tensor_views(value):

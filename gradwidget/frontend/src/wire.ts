@@ -7,6 +7,7 @@
  *   _live     bytes, gzipped JSON of LivePayload: passes and their gradients. Sent after each pass.
  *   _details  bytes, gzipped JSON of Record<key, Detail>: panel contents sent along while they fit a byte
  *             budget, so that a page without a kernel still answers clicks. May lack any key.
+ *   _trace    bytes, gzipped JSON of TracePayload, of small graphs; empty for others (Call "trace").
  *   selected  number | string | null: a node's key or one of its names. Written by both sides.
  *   step      number | null: how many steps of the pass on view have been taken (0: none yet, n: all of n);
  *             null: the pass is shown as it ended. Written by both sides; clamp to the pass on view.
@@ -127,6 +128,7 @@ export interface Detail {
   saved_note: string; // "This operation saves nothing for backward", "" otherwise
   inputs: [number, string][]; // per slot: producer's key (-1 where cut) and a label ("a", "Mul", "constant")
   consumers: [number, string][]; // producer's output goes to: key and label, "" capped at 50
+  formula: Formula | null; // null where there is nothing to say
   why: string; // "d.grad is None in torch: d is not a leaf. ..."; "" nothing to say
   problem: string; // why this node can't be read in full, "" otherwise
 }
@@ -226,16 +228,71 @@ export interface TensorCorner {
   index: string; // "[0, 0, :, :]" when a slice of higher rank is shown, "" otherwise
 }
 
+/** A typeset expression: as text to read out and copy, and as MathML: [tag, child, ...], a leaf's child is its text. */
+export interface Maths {
+  text: string;
+  maths: MathNode;
+}
+
+export type MathNode = [tag: string, ...children: (MathNode | string)[]];
+
+/** The chain rule at one node, with the names and numbers of this graph. */
+export interface Formula {
+  state: "formula" | "sentence" | "own" | "leaf" | "unknown"; // "own": a torch.autograd.Function of the user's
+  pass: number; // whose numbers are put in; 0 none
+  forward: Maths | null; // "d = a · b = 1.1 · 1.2 = 1.32"
+  arrival: Maths | null; // how its own gradient comes together: "dL/dx = dL/du · a + dL/dv · b = 2 + 3 = 5"
+  parts: FormulaPart[]; // one for each input that asks for a gradient, the first few
+  note: string; // a sentence, "" nothing to say
+  text: string; // all of it as lines of plain text
+}
+
+export interface FormulaPart {
+  slot: number;
+  key: number; // the input's node
+  gradient: Maths; // "dL/da"
+  alone: boolean; // false: one contribution of several to it
+  local: Maths | null; // "∂d/∂a = b"
+  chain: Maths | null; // "dL/dd · b"; null where there is no formula
+  numbers: Maths | null; // "1.3 · 1.2", where they are few
+  result: Maths | null; // "1.56"
+  note: string;
+}
+
+/** The evaluation trace: inputs first, outputs last. */
+export interface TracePayload {
+  rows: TraceRow[];
+  outputs: TraceRow[]; // the closing lines: "y = v5", "v̄5 = ȳ = 1"
+  note: string; // why there are no rows, "" otherwise
+  markdown: string; // the same as text, to be copied
+  latex: string;
+  csv: string;
+}
+
+export interface TraceRow {
+  key: number;
+  name: string;
+  op: string; // "Mul", "leaf", "output"
+  statement: Maths; // "v1 = ln(v-1) = ln(2) = 0.693"
+  adjoints: Adjoint[]; // what the reverse pass does at this step
+}
+
+export interface Adjoint {
+  key: number; // whose adjoint
+  line: Maths; // "v̄0 = v̄0 + v̄2 · v-1 = 1.716"
+}
+
 /** "unpack" runs a saved-tensor hook of the user's and answers with the node's new Detail; "probe" answers with null. */
 export type Call = { kind: "call"; id: string } & (
   | { method: "details"; params: { key: number } }
   | { method: "unpack"; params: { key: number; name: string } }
+  | { method: "trace"; params: Record<string, never> }
   | { method: "probe"; params: Record<string, never> }
 );
 
 export interface Reply {
   kind: "reply";
   id: string;
-  result?: Detail | null;
+  result?: Detail | TracePayload | null;
   error?: { cause: string; remedy: string };
 }
