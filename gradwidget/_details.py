@@ -235,6 +235,7 @@ def _formula(inspection: Inspection, key: int, found: Json, _: Summaries) -> Non
         "pass": 0 if last is None else last.number,
         "forward": _maths(one.forward),
         "arrival": _maths(one.arrival),
+        "hint": _maths(one.hint),
         "parts": [_part(part) for part in one.parts],
         "note": one.note,
         "text": one.text,

@@ -23,6 +23,7 @@ from gradwidget._summary import format_number, readable, unobserved
 
 MOST_TERMS = 6
 """Contributions that are written out; of a leaf with more consumers it is said how many."""
+_SEVERAL = 2
 _TINY, _SMALL = 4, 9
 _CALCULATED = 4096
 """Elements up to which a formula is calculated with this node's numbers."""
@@ -83,6 +84,7 @@ class Explanation:
         parts: what it hands on, one entry for each input that asks for a gradient.
         arrival: how its own gradient comes together, term by term: `dL/dx = dL/du · a + dL/dv · b = 2 + 3 = 5`.
         note: a sentence, or "".
+        hint: `dL/dd = dL/de · c`: the rule for its own gradient, without numbers.
     """
 
     state: str
@@ -90,6 +92,7 @@ class Explanation:
     parts: tuple[Part, ...] = ()
     arrival: Piece | None = None
     note: str = ""
+    hint: Piece | None = None
 
     @property
     def text(self) -> str:
@@ -359,8 +362,9 @@ class Node:
         numbers = self._with_numbers(expression)
         calculated = self._calculated(expression, slot)
         if calculated is not None and seen is not None and not _agree(calculated, seen):
-            note = "What was captured is not what the formula gives: a hook or an edit in place has changed it."
-            numbers = None
+            was = f" Captured: {result.text}." if result is not None else ""
+            note = f"Not what was captured: a hook or an edit in place has changed it.{was}"
+            result = shown(calculated, self._digits)
         elif result is None and calculated is not None:
             result = shown(calculated, self._digits)
         return Part(slot, place, name, local, write(expression), numbers, result, alone, note)
@@ -370,7 +374,15 @@ class Node:
             shape = self.shape(name)
             if shape is None or torch.Size(shape).numel() > _CALCULATED:
                 return None
-        return self.calculate(expression, slot)
+        found = self.calculate(expression, slot)
+        forms = self._columns.forms_of(self._inputs[slot][0])
+        shape = forms[self._inputs[slot][1]].shape if self._inputs[slot][1] < len(forms) else None
+        if found is None or shape is None or found.shape == shape:
+            return found
+        try:
+            return found.expand(shape)
+        except RuntimeError:
+            return None
 
     def amount(self, slot: int) -> torch.Tensor | None:
         """What is handed on to an input: as it was seen, else by the formula."""
@@ -441,53 +453,56 @@ class Node:
 
     def explained(self) -> Explanation:
         """All of it."""
-        arrival = self._arrival()
+        hint, arrival, changed = self._arrival()
         if self._op.kind == "leaf":
-            return Explanation("leaf", arrival=arrival)
+            return Explanation("leaf", arrival=arrival, note=changed, hint=hint)
+        if len(self._inspection.edges.consumers[self.key]) < _SEVERAL:
+            arrival = None
         if self._op.kind == "function":
             note = f"{self._op.label}.backward is code of yours: what it hands on is shown, a formula is not known."
-            return Explanation("own", None, self._parts(), arrival, note)
+            return Explanation("own", None, self._parts(), arrival, note, hint)
         if self.formula is None:
-            return Explanation("unknown", None, self._parts(), arrival, _unknown(self._op.name, self._op.kind))
+            return Explanation("unknown", None, self._parts(), arrival, _unknown(self._op.name, self._op.kind), hint)
         state = "formula" if any(self.formula.backward) else "sentence"
-        return Explanation(state, self.forward(), self._parts(), arrival, self.formula.note)
+        return Explanation(state, self.forward(), self._parts(), arrival, self.formula.note, hint)
 
     def _parts(self) -> tuple[Part, ...]:
         return tuple(self.part(slot) for slot in sorted(self._inputs)[:MOST_TERMS])
 
-    def _arrival(self) -> Piece | None:
-        """How this node's own gradient came together from its consumers: for leaves, and for sums of several."""
+    def _arrival(self) -> tuple[Piece | None, Piece | None, str]:
+        """How this node's own gradient comes together from its consumers: in symbols, with numbers, and a note."""
         edges = [e for e in self._inspection.edges.consumers[self.key] if self._columns.output[e] == 0]
-        if not edges or len(edges) > MOST_TERMS or (len(edges) == 1 and self._op.kind != "leaf"):
-            return None
+        if not edges or len(edges) > MOST_TERMS:
+            return None, None, ""
         nodes = {
             source: Node(self._inspection, source, symbols=self._symbols, digits=self._digits)
             for source in {self._columns.source[e] for e in edges}
         }
-        parts = [nodes[self._columns.source[e]].part(self._columns.input[e]) for e in edges]
-        if any(part.chain is None for part in parts):
-            return None
-        found = joined(
-            "=", derivative(identifier("L"), self._symbols((self.key, 0))), plus([_term(p.chain) for p in parts])
-        )
+        places = [(nodes[self._columns.source[e]], self._columns.input[e]) for e in edges]
+        parts = [node.part(slot) for node, slot in places]
+        chains = [part.chain for part in parts if part.chain is not None]
+        if len(chains) < len(parts):
+            return None, None, ""
+        hint = joined("=", derivative(identifier("L"), self._symbols((self.key, 0))), plus(chains))
+        found = hint
+        results = [part.result for part in parts if part.result is not None]
         if len(parts) == 1:
-            for more in (parts[0].numbers, parts[0].result):
-                found = found if more is None else joined("=", found, more)
-            return found
-        if all(part.result is not None for part in parts):
-            found = joined("=", found, plus([_term(p.result) for p in parts]))
-            try:
-                total = shown(self._arrived(0), self._digits)
-            except Missing:
-                total = None
-            if total is not None:
-                found = joined("=", found, total)
-        return found
-
-
-def _term(piece: Piece | None) -> Piece:
-    assert piece is not None
-    return piece
+            if parts[0].numbers is not None and parts[0].numbers.text != chains[0].text:
+                found = joined("=", found, parts[0].numbers)
+        elif len(results) == len(parts):
+            found = joined("=", found, plus(results))
+        amounts = [node.amount(slot) for node, slot in places]
+        total = sum(amounts[1:], amounts[0]) if all(a is not None for a in amounts) else None
+        if total is None:
+            return hint, found, ""
+        end = shown(total, self._digits)
+        if end is not None:
+            found = joined("=", found, end)
+        try:
+            changed = not _agree(total, self._arrived(0))
+        except Missing:
+            changed = False
+        return hint, found, "What comes in is changed by a hook before it gets here." if changed else ""
 
 
 _calculated: weakref.WeakKeyDictionary[Inspection, dict[Place, torch.Tensor]] = weakref.WeakKeyDictionary()

@@ -303,11 +303,15 @@ def _node(inspection: Inspection, key: int) -> Node:
 
 def barred(symbol: Piece) -> Piece:
     """`v̄₁`."""
-    return Piece(f"{symbol.text[0]}\u0304{symbol.text[1:]}", _over(symbol, "¯"))
+    return Piece(_marked(symbol.text, "\u0304"), _over(symbol, "¯"))
 
 
 def _dotted(symbol: Piece) -> Piece:
-    return Piece(f"{symbol.text[0]}\u0307{symbol.text[1:]}", _over(symbol, "˙"))
+    return Piece(_marked(symbol.text, "\u0307"), _over(symbol, "˙"))
+
+
+def _marked(text: str, sign: str) -> str:
+    return unicodedata.normalize("NFC", f"{text[0]}{sign}{text[1:]}")
 
 
 def _over(symbol: Piece, sign: str) -> Maths:

@@ -9,7 +9,7 @@ from gradwidget._formulas.typeset import Maths
 
 _SIGNS = {
     "·": r"\cdot ", "−": "-", "≤": r"\le ", "≥": r"\ge ", "∂": r"\partial ", "σ": r"\sigma ", "Φ": r"\Phi ",
-    "φ": r"\varphi ", "π": r"\pi ", "\u2061": "", "…": r"\ldots ", "x̂": r"\hat{x}", "@": r"\,", "{": r"\{",
+    "φ": r"\varphi ", "π": r"\pi ", "…": r"\ldots ", "x̂": r"\hat{x}", "@": r"\,", "{": r"\{",
 }  # fmt: skip
 _KNOWN = frozenset(["exp", "ln", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 _SPECIAL = {

@@ -12,7 +12,7 @@ Maths: TypeAlias = "list[Any]"
 """`[tag, child, ...]`; a child is such a list, or the text of an element without children."""
 
 _COMPARISON, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(6)
-_MINUS, _TIMES, _APPLY = "−", "·", "\u2061"
+_MINUS, _TIMES = "−", "·"
 
 
 class Piece(NamedTuple):
@@ -171,7 +171,7 @@ class Typesetter:
         for piece in kept:
             inner += [operator(","), piece.maths] if inner else [piece.maths]
         head = ["mi", spelled]
-        maths = row(head, operator(_APPLY), operator("("), *inner, operator(")"))
+        maths = row(head, operator("("), *inner, operator(")"))
         return Piece(f"{spelled}({', '.join(p.text for p in kept)})", maths)
 
     def _argument(self, name: str, arg: Expression) -> Piece | None:

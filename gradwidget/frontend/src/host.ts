@@ -1,9 +1,18 @@
 /** The one seam between the view and where it runs. The view knows nothing of Jupyter. */
 import type { Direction } from "./scene";
-import type { Detail, GraphPayload, LivePayload } from "./wire";
+import type { Detail, GraphPayload, LivePayload, TracePayload } from "./wire";
 
 export type Selected = number | string | null;
-export type Topic = "graph" | "live" | "details" | "selected" | "step" | "height" | "direction" | "kernel";
+export type Topic =
+  | "graph"
+  | "live"
+  | "details"
+  | "trace"
+  | "selected"
+  | "step"
+  | "height"
+  | "direction"
+  | "kernel";
 
 export interface Host {
   /** null until the first payload is read. */
@@ -27,6 +36,8 @@ export interface Host {
   details(key: number): Promise<Detail>;
   /** Runs a saved-tensor hook of the user's; the node's new details. */
   unpack(key: number, name: string): Promise<Detail>;
+  /** The evaluation trace; rejects with a Trouble when nobody can answer. */
+  trace(): Promise<TracePayload>;
   /** Runs a backward pass that leaves every .grad alone; what it saw comes as a pass. */
   probe(): Promise<void>;
   subscribe(signal: AbortSignal, listener: (topic: Topic) => void): void;

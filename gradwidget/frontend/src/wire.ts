@@ -242,6 +242,7 @@ export interface Formula {
   pass: number; // whose numbers are put in; 0 none
   forward: Maths | null; // "d = a · b = 1.1 · 1.2 = 1.32"
   arrival: Maths | null; // how its own gradient comes together: "dL/dx = dL/du · a + dL/dv · b = 2 + 3 = 5"
+  hint: Maths | null; // the rule for its own gradient, without numbers: "dL/dd = dL/de · c"
   parts: FormulaPart[]; // one for each input that asks for a gradient, the first few
   note: string; // a sentence, "" nothing to say
   text: string; // all of it as lines of plain text

@@ -2,7 +2,7 @@
  * What comes over the wire, made fit to be shown. An older kernel, or a notebook saved by one, leaves out what
  * the wire has gained since: filled in as empty.
  */
-import type { Detail, GraphPayload, LivePayload, Pass, Saved } from "../wire";
+import type { Detail, GraphPayload, LivePayload, Pass, Saved, TracePayload } from "../wire";
 import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
@@ -26,8 +26,16 @@ const PASS: Gained<
 
 const DETAIL: Gained<
   Detail,
-  "hooks" | "hook_steps" | "hooks_note" | "function" | "history" | "history_start"
-> = { hooks: [], hook_steps: [], hooks_note: "", function: null, history: [], history_start: 1 };
+  "hooks" | "hook_steps" | "hooks_note" | "function" | "history" | "history_start" | "formula"
+> = {
+  hooks: [],
+  hook_steps: [],
+  hooks_note: "",
+  function: null,
+  history: [],
+  history_start: 1,
+  formula: null,
+};
 
 const SAVED: Gained<Saved, "unpack"> = { unpack: false };
 
@@ -50,3 +58,5 @@ export const completeDetail = (detail: Detail): Detail => ({
   names: detail.names.map(legibleName),
   saved: detail.saved.map((saved) => ({ ...SAVED, ...legible(saved) })),
 });
+
+export const completeTrace = (trace: TracePayload): TracePayload => legible(trace);

@@ -1,7 +1,7 @@
 import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
-import type { Detail, GraphPayload, LivePayload } from "../wire";
-import { completeDetail, completeGraph, completeLive } from "./complete";
+import type { Detail, GraphPayload, LivePayload, TracePayload } from "../wire";
+import { completeDetail, completeGraph, completeLive, completeTrace } from "./complete";
 import { type Bytes, decode, decodeVersioned } from "./decode";
 import { commLive, type Manager, watchKernel } from "./kernel";
 import { Rpc } from "./rpc";
@@ -29,11 +29,17 @@ const NOT_SAVED = new Trouble(
   REMEDY,
 );
 
+const TRACE_NOT_SAVED = new Trouble(
+  "No kernel is connected to this figure, and its trace was not saved with it.",
+  REMEDY,
+);
+
 export class ModelHost implements Host {
   graph: GraphPayload | null = null;
   live: LivePayload | null = null;
   problem = "";
   private cache: Record<string, Detail> = {};
+  private traced: TracePayload | null = null;
   /** The kernel that made this model was there, and is not any more. */
   private gone = false;
   private connected: boolean | null = null;
@@ -68,6 +74,12 @@ export class ModelHost implements Host {
       const cache = await decode<Record<string, Detail>>(bytes);
       return () => {
         this.cache = cache ?? {};
+      };
+    });
+    this.follow("_trace", "trace", signal, async (bytes) => {
+      const trace = await decode<TracePayload>(bytes);
+      return () => {
+        this.traced = trace && completeTrace(trace);
       };
     });
     this.steps = new Throttle(signal, STEP_MS, (step) => this.write("step", stepOf(model.get("step")), step));
@@ -139,6 +151,12 @@ export class ModelHost implements Host {
   async unpack(key: number, name: string): Promise<Detail> {
     if (this.silence) throw NO_KERNEL;
     return completeDetail(await this.rpc.unpack(key, name));
+  }
+
+  async trace(): Promise<TracePayload> {
+    if (this.traced) return this.traced;
+    if (this.silence) throw TRACE_NOT_SAVED;
+    return completeTrace(await this.rpc.trace());
   }
 
   async probe(): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Host, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
-import type { Detail, GraphPayload, LivePayload } from "../wire";
-import { completeDetail, completeGraph, completeLive } from "./complete";
+import type { Detail, GraphPayload, LivePayload, TracePayload } from "../wire";
+import { completeDetail, completeGraph, completeLive, completeTrace } from "./complete";
 import { Topics } from "./topics";
 
 /** What a standalone page carries. */
@@ -9,6 +9,7 @@ export interface PageData {
   graph: GraphPayload;
   live: LivePayload | null;
   details: Record<string, Detail>;
+  trace?: TracePayload | null;
   selected: Selected;
   step?: number | null;
   height: number;
@@ -83,6 +84,14 @@ export class PageHost implements Host {
 
   async unpack(_key: number, _name: string): Promise<Detail> {
     throw NO_KERNEL;
+  }
+
+  async trace(): Promise<TracePayload> {
+    if (this.data.trace) return completeTrace(this.data.trace);
+    throw new Trouble(
+      "The trace was not saved with this page.",
+      "Open the notebook it came from and run it to see it.",
+    );
   }
 
   async probe(): Promise<void> {

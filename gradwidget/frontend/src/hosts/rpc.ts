@@ -1,5 +1,5 @@
 import { Trouble } from "../host";
-import type { Call, Detail, Reply } from "../wire";
+import type { Call, Detail, Reply, TracePayload } from "../wire";
 import { legible } from "./legible";
 
 export interface Wire {
@@ -10,8 +10,10 @@ export interface Wire {
 const isReply = (message: unknown): message is Reply =>
   typeof message === "object" && message !== null && (message as Reply).kind === "reply";
 
+type Answered = Detail | TracePayload | null;
+
 interface Waiting {
-  resolve(detail: Detail | null): void;
+  resolve(result: Answered): void;
   reject(trouble: Trouble): void;
   timer: ReturnType<typeof setTimeout>;
 }
@@ -46,18 +48,22 @@ export class Rpc {
   }
 
   async details(key: number): Promise<Detail> {
-    return filled(await this.ask({ method: "details", params: { key } }, TIMEOUT_MS));
+    return filled(await this.ask<Detail>({ method: "details", params: { key } }, TIMEOUT_MS));
   }
 
   async unpack(key: number, name: string): Promise<Detail> {
-    return filled(await this.ask({ method: "unpack", params: { key, name } }, LONG_TIMEOUT_MS));
+    return filled(await this.ask<Detail>({ method: "unpack", params: { key, name } }, LONG_TIMEOUT_MS));
+  }
+
+  async trace(): Promise<TracePayload> {
+    return filled(await this.ask<TracePayload>({ method: "trace", params: {} }, TIMEOUT_MS));
   }
 
   async probe(): Promise<void> {
     await this.ask({ method: "probe", params: {} }, LONG_TIMEOUT_MS);
   }
 
-  private ask(asked: Asked, limit: number): Promise<Detail | null> {
+  private ask<T extends Answered>(asked: Asked, limit: number): Promise<T | null> {
     this.count += 1;
     const call: Call = { kind: "call", id: `${this.prefix}.${this.count}`, ...asked };
     return new Promise((resolve, reject) => {
@@ -65,7 +71,7 @@ export class Rpc {
         this.waiting.delete(call.id);
         reject(BUSY);
       }, limit);
-      this.waiting.set(call.id, { resolve, reject, timer });
+      this.waiting.set(call.id, { resolve: (result) => resolve(result as T | null), reject, timer });
       try {
         this.wire.send(call);
       } catch {
@@ -95,7 +101,7 @@ export class Rpc {
   }
 }
 
-function filled(detail: Detail | null): Detail {
-  if (detail) return detail;
+function filled<T>(result: T | null): T {
+  if (result) return result;
   throw new Trouble("The kernel sent an empty answer.", "Restart the kernel and run the cell again.");
 }

@@ -17,6 +17,9 @@ interface Props {
   camera: Camera;
   labels: Label[];
   selected: number | null;
+  /** Lit from outside, by the trace or the like; and told when the pointer is over a node here. */
+  lit: number | null;
+  onLight(key: number | null): void;
   /** The node at work in the step on view, and the wires along which it hands gradients on. */
   worker: number | null;
   handing: PlacedEdge[];
@@ -42,6 +45,8 @@ export function Canvas({
   camera,
   labels,
   selected,
+  lit,
+  onLight,
   worker,
   handing,
   title,
@@ -93,6 +98,7 @@ export function Canvas({
       <Boxes
         nodes={[...inView, ...new Set(kept)]}
         selected={selected}
+        lit={lit}
         active={active}
         look={look}
         describe={describe}
@@ -100,7 +106,7 @@ export function Canvas({
         down={placed.direction === "down"}
       />
     );
-  }, [tiles, range, selected, active, chosen, worker, net, look, describe, measure, placed]);
+  }, [tiles, range, selected, lit, active, chosen, worker, net, look, describe, measure, placed]);
 
   const wires = useMemo(() => {
     if (range.far) return null;
@@ -136,6 +142,11 @@ export function Canvas({
     const rect = surface.current.getBoundingClientRect();
     const { x, y, k } = camera.eye;
     return tiles.nodeAt({ x: (event.clientX - rect.left - x) / k, y: (event.clientY - rect.top - y) / k });
+  };
+
+  const light = (node: PlacedNode | null) => {
+    setHover(node?.id ?? null);
+    onLight(node && isButton(node) ? node.key : null);
   };
 
   const focus = (id: string) => {
@@ -189,8 +200,8 @@ export function Canvas({
       tabindex={-1}
       onClick={click}
       onKeyDown={press}
-      onPointerOver={(event) => setHover(nodeOf(event)?.id ?? null)}
-      onPointerLeave={() => setHover(null)}
+      onPointerOver={(event) => light(nodeOf(event))}
+      onPointerLeave={() => light(null)}
     >
       <g ref={world}>
         {far}

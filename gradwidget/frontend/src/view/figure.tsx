@@ -24,7 +24,10 @@ import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
+import { type Tab, Tabs } from "./tabs";
 import { makeMeasure } from "./text";
+import { TraceTable } from "./trace/trace";
+import { useTrace } from "./trace/use_trace";
 
 interface Props {
   host: Host;
@@ -37,6 +40,8 @@ interface Props {
 
 const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const PANEL_WIDTH = 310;
+/** Two columns of statements want some room. */
+const TRACE_WIDTH = 520;
 const NO_TEXTS: Texts = new Map();
 
 export function Figure({ host, graph, signal, root, mark }: Props) {
@@ -46,6 +51,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const [wantedPass, setWantedPass] = useState<number | null>(null);
   const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
+  const [tab, setTab] = useState("node");
+  const [lit, setLit] = useState<number | null>(null);
   const [height, setHeight] = useState<number | null>(null);
   // Whoever spoke last: a drag holds until Python sets another height.
   useLayoutEffect(() => setHeight(null), [host.height]);
@@ -108,6 +115,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       [describeNode(node, arrived(node.key) ? gradients : NO_TEXTS), words].filter(Boolean).join("\n"),
     [gradients, arrived],
   );
+  const traced = useTrace(host, tab === "trace");
   const select = (key: number | null) => host.select(selectedOf(key, graph));
   const choosePass = (number: number) => {
     setWantedPass(wantedFor(number, live));
@@ -122,6 +130,45 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     select(key);
     const node = net?.byKey.get(key);
     if (node) camera.reveal(node);
+  };
+  const tabs: Tab[] = [
+    {
+      id: "node",
+      title: "Node",
+      body: () => (
+        <Panel
+          graph={graph}
+          index={index}
+          answer={answer}
+          onUnpack={host.silence ? null : answer.unpack}
+          selected={selected}
+          pass={pass}
+          latest={pass === (live?.passes.at(-1) ?? null)}
+          watching={!host.silence && !!live?.watching}
+          links={links}
+          onSelect={select}
+        />
+      ),
+    },
+    {
+      id: "trace",
+      title: "Trace",
+      body: () => (
+        <TraceTable
+          traced={traced}
+          selected={selected}
+          lit={lit}
+          worker={worker}
+          ran={arrived}
+          onSelect={jump}
+          onLight={setLit}
+        />
+      ),
+    },
+  ];
+  const chooseTab = (id: string) => {
+    setTab(id);
+    if (id === "trace") setPanelWidth((width) => Math.max(width, TRACE_WIDTH));
   };
   const painted = () => {
     // The boxes in view are drawn once the camera knows its size, before this timer fires.
@@ -161,6 +208,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
                 camera={camera}
                 labels={labels}
                 selected={selected}
+                lit={lit}
+                onLight={setLit}
                 worker={worker}
                 handing={handing}
                 title={graph.title}
@@ -177,24 +226,14 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           )}
         </div>
         <PanelEdge width={panelWidth} onResize={setPanelWidth} />
-        <Panel
-          graph={graph}
-          index={index}
-          answer={answer}
-          onUnpack={host.silence ? null : answer.unpack}
-          selected={selected}
-          pass={pass}
-          latest={pass === (live?.passes.at(-1) ?? null)}
-          watching={!host.silence && !!live?.watching}
-          links={links}
-          onSelect={select}
-        />
+        <Tabs tabs={tabs} current={tab} label="Beside the graph" onChoose={chooseTab} />
       </div>
       {painting === "grad" && <ScaleLegend scale={scale} />}
       {replay && pass && (
         <Player
           replay={replay}
           index={index}
+          working={workingOf(host, pass.number)}
           onSelect={select}
           chooser={<PassChooser live={live} pass={pass} onPass={choosePass} />}
           extra={<ProbeButton control={probe} beside={true} />}
@@ -204,6 +243,18 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     </>
   );
 }
+
+const SHORT = 24;
+
+/** From the formulas that were sent along, where they are about this pass. */
+const workingOf =
+  (host: Host, pass: number) =>
+  (key: number, input: number): string => {
+    const formula = host.cached(key)?.formula;
+    if (formula?.pass !== pass) return "";
+    const numbers = formula.parts.find(({ slot }) => slot === input)?.numbers?.text ?? "";
+    return numbers.length <= SHORT ? numbers : "";
+  };
 
 /** On hover, and to a screen reader. */
 function describeNode(node: PlacedNode, gradients: Texts): string {

@@ -87,6 +87,7 @@ it("selects a node that the line mentions, and playing keeps the selection", asy
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   click(button(figure, "Play"));
   await vi.waitFor(() => expect(button(figure, "Pause")).toBeTruthy());
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1)); // set after the drawing
   await vi.advanceTimersByTimeAsync(2000);
   expect(figure.host.step).toBe(4);
   await vi.advanceTimersByTimeAsync(5000);

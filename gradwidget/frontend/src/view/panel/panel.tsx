@@ -6,6 +6,7 @@ import type { PassLinks } from "../passes";
 import type { Answer } from "../state";
 import { Captures } from "./captures";
 import { Empty } from "./empty";
+import { FormulaSection } from "./formula";
 import { FunctionFacts } from "./function";
 import { BriefHeading, Heading } from "./heading";
 import { History } from "./history";
@@ -91,6 +92,7 @@ function Body({ detail, index, pass, links, onUnpack, onSelect }: BodyProps) {
           {detail.why}
         </p>
       )}
+      <FormulaSection formula={detail.formula} />
       <History history={detail.history} start={detail.history_start} />
       <Hooks detail={detail} />
       <FunctionFacts facts={detail.function} />
