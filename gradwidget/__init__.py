@@ -10,9 +10,11 @@ from gradwidget._errors import (
 )
 from gradwidget._inspect import backward_graph
 from gradwidget._passes import BackwardPass
+from gradwidget._quiz import Quiz, QuizAnswer
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
+from gradwidget._trace import Trace, TraceRow
 from gradwidget._view import NodeView
 from gradwidget._widget import GradWidget
 
@@ -26,8 +28,12 @@ __all__ = [
     "NodeView",
     "OptionError",
     "OutputTypeError",
+    "Quiz",
+    "QuizAnswer",
     "Saved",
     "Summary",
+    "Trace",
+    "TraceRow",
     "UnknownNodeError",
     "backward_graph",
 ]

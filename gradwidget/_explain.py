@@ -491,8 +491,12 @@ class Node:
                 found = joined("=", found, parts[0].numbers)
         elif len(results) == len(parts):
             found = joined("=", found, plus(results))
-        amounts = [node.amount(slot) for node, slot in places]
-        total = sum(amounts[1:], amounts[0]) if all(a is not None for a in amounts) else None
+        total = None
+        for node, slot in places:
+            amount = node.amount(slot)
+            if amount is None:
+                return hint, found, ""
+            total = amount if total is None else total + amount
         if total is None:
             return hint, found, ""
         end = shown(total, self._digits)

@@ -25,6 +25,7 @@ from gradwidget._ipython import after_cell
 from gradwidget._names import calling_frame
 from gradwidget._passes import BackwardPass
 from gradwidget._probe import probe
+from gradwidget._quiz import TOLERANCE, Quiz, start
 from gradwidget._told import end_iteration
 from gradwidget._trace import Trace, trace
 from gradwidget._view import NodeView
@@ -59,6 +60,8 @@ class GradWidget(anywidget.AnyWidget):
     _live = traitlets.Bytes().tag(sync=True)
     _details = traitlets.Bytes().tag(sync=True)
     _trace = traitlets.Bytes().tag(sync=True)
+    _quiz: Any = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+    _answers: Any = traitlets.Dict().tag(sync=True)
     selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(
         sync=True
     )
@@ -196,6 +199,21 @@ class GradWidget(anywidget.AnyWidget):
             UnknownNodeError: `tangent` names no tensor of the graph.
         """
         return trace(self._inspection, tangent)
+
+    def quiz(self, *keys: int | str, tolerance: float = TOLERANCE) -> Quiz:
+        """Hide the gradients on the page until the student has typed them. Also a switch above the figure.
+
+        Joins the quiz that is running, if no nodes are given. Asked for are gradients of up to four numbers.
+
+        Args:
+            *keys: names or numbers of the nodes to ask for; all but the outputs if none are given.
+            tolerance: part of the right value by which an answer may be off. Two decimals are always enough.
+
+        Raises:
+            UnknownNodeError: no node has that number or name.
+            OptionError: `tolerance` is not between 0 and 1.
+        """
+        return start(self, keys, tolerance)
 
     def close(self) -> None:
         """Remove every hook, let go of the graph, take the figure off the page. What was captured stays readable."""

@@ -8,11 +8,24 @@ export type Topic =
   | "live"
   | "details"
   | "trace"
+  | "quiz"
   | "selected"
   | "step"
   | "height"
   | "direction"
   | "kernel";
+
+/** Gradients are hidden until they are typed; null: they are not. */
+export interface QuizSetup {
+  keys: number[] | null; // the nodes to ask for, null: all but the outputs
+  tolerance: number; // part of the right value
+}
+
+/** By node: what was typed, oldest first, and how it went. */
+export type QuizAnswers = Record<
+  number,
+  { tries: string[]; hinted: boolean; shown: boolean; right: boolean }
+>;
 
 export interface Host {
   /** null until the first payload is read. */
@@ -27,6 +40,10 @@ export interface Host {
   readonly silence: string;
   readonly height: number;
   readonly direction: Direction;
+  readonly quiz: QuizSetup | null;
+  readonly answers: QuizAnswers;
+  setQuiz(quiz: QuizSetup | null): void;
+  setAnswers(answers: QuizAnswers): void;
   select(selected: Selected): void;
   stepTo(step: number | null): void;
   turn(direction: Direction): void;

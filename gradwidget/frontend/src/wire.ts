@@ -8,6 +8,8 @@
  *   _details  bytes, gzipped JSON of Record<key, Detail>: panel contents sent along while they fit a byte
  *             budget, so that a page without a kernel still answers clicks. May lack any key.
  *   _trace    bytes, gzipped JSON of TracePayload, of small graphs; empty for others (Call "trace").
+ *   _quiz     {keys: number[] | null, tolerance: number} | null: gradients are hidden until they are typed.
+ *   _answers  by key, {tries: string[], hinted, shown, right}. Both written by both sides.
  *   selected  number | string | null: a node's key or one of its names. Written by both sides.
  *   step      number | null: how many steps of the pass on view have been taken (0: none yet, n: all of n);
  *             null: the pass is shown as it ended. Written by both sides; clamp to the pass on view.

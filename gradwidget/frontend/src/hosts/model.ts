@@ -1,4 +1,12 @@
-import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../host";
+import {
+  asTrouble,
+  type Host,
+  type QuizAnswers,
+  type QuizSetup,
+  type Selected,
+  type Topic,
+  Trouble,
+} from "../host";
 import type { Direction } from "../scene";
 import type { Detail, GraphPayload, LivePayload, TracePayload } from "../wire";
 import { completeDetail, completeGraph, completeLive, completeTrace } from "./complete";
@@ -22,6 +30,7 @@ export interface AnyModel {
 /** However fast it plays, Python hears of it at most ten times a second. */
 const STEP_MS = 100;
 
+const NO_ANSWERS: QuizAnswers = {};
 const REMEDY = "Run the cell again to ask a live kernel.";
 const NO_KERNEL = new Trouble("No kernel is connected to this figure.", REMEDY);
 const NOT_SAVED = new Trouble(
@@ -88,6 +97,9 @@ export class ModelHost implements Host {
       this.noteConnection(source);
       this.topics.publish("step");
     });
+    for (const trait of ["_quiz", "_answers"]) {
+      this.on(`change:${trait}`, signal, () => this.topics.publish("quiz"));
+    }
     for (const topic of ["selected", "height", "direction"] as const) {
       this.on(`change:${topic}`, signal, (source) => {
         this.noteConnection(source);
@@ -118,6 +130,22 @@ export class ModelHost implements Host {
 
   get direction(): Direction {
     return this.model.get("direction") === "down" ? "down" : "right";
+  }
+
+  get quiz(): QuizSetup | null {
+    return (this.model.get("_quiz") as QuizSetup | null | undefined) ?? null;
+  }
+
+  get answers(): QuizAnswers {
+    return (this.model.get("_answers") as QuizAnswers | undefined) ?? NO_ANSWERS;
+  }
+
+  setQuiz(quiz: QuizSetup | null): void {
+    this.write("_quiz", this.quiz, quiz);
+  }
+
+  setAnswers(answers: QuizAnswers): void {
+    this.write("_answers", this.answers, answers);
   }
 
   select(selected: Selected): void {

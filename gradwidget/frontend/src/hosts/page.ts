@@ -1,4 +1,4 @@
-import { type Host, type Selected, type Topic, Trouble } from "../host";
+import { type Host, type QuizAnswers, type QuizSetup, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
 import type { Detail, GraphPayload, LivePayload, TracePayload } from "../wire";
 import { completeDetail, completeGraph, completeLive, completeTrace } from "./complete";
@@ -10,6 +10,8 @@ export interface PageData {
   live: LivePayload | null;
   details: Record<string, Detail>;
   trace?: TracePayload | null;
+  quiz?: QuizSetup | null;
+  answers?: QuizAnswers;
   selected: Selected;
   step?: number | null;
   height: number;
@@ -20,6 +22,8 @@ const NO_KERNEL = new Trouble(
   "This page has no kernel to run anything.",
   "Open the notebook it came from and run it.",
 );
+
+const NO_ANSWERS: QuizAnswers = {};
 
 /** A page without a kernel: everything it will ever know came with it. */
 export class PageHost implements Host {
@@ -54,6 +58,22 @@ export class PageHost implements Host {
 
   get direction(): Direction {
     return this.data.direction;
+  }
+
+  get quiz(): QuizSetup | null {
+    return this.data.quiz ?? null;
+  }
+
+  get answers(): QuizAnswers {
+    return this.data.answers ?? NO_ANSWERS;
+  }
+
+  setQuiz(quiz: QuizSetup | null): void {
+    this.change("quiz", { quiz });
+  }
+
+  setAnswers(answers: QuizAnswers): void {
+    this.change("quiz", { answers });
   }
 
   select(selected: Selected): void {

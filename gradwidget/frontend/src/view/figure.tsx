@@ -19,6 +19,9 @@ import { Notes, notesOf } from "./notes";
 import { Panel } from "./panel/panel";
 import { PassChooser, type PassLinks, wantedFor } from "./passes";
 import { ProbeButton, ProbeStrip, useProbe } from "./probe";
+import { maskedDetail, maskedPass, maskedTrace } from "./quiz/masked";
+import { QuizCard, QuizStrip, QuizSwitch } from "./quiz/quiz";
+import { useQuiz } from "./quiz/use_quiz";
 import { handedEdges } from "./replay/handed_edges";
 import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
@@ -52,6 +55,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
   const [tab, setTab] = useState("node");
+  const [large, setLarge] = useState(false);
   const [lit, setLit] = useState<number | null>(null);
   const [height, setHeight] = useState<number | null>(null);
   // Whoever spoke last: a drag holds until Python sets another height.
@@ -63,9 +67,14 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   if (error) throw error;
   const selected = keyOf(host.selected, graph);
   const answer = useDetail(host, selected);
-  const pass = passOf(live, wantedPass);
-
   const index = useMemo(() => new GraphIndex(graph), [graph]);
+  const truePass = passOf(live, wantedPass);
+
+  const quiz = useQuiz(host, graph, truePass);
+  const pass = useMemo(
+    () => truePass && maskedPass(truePass, quiz.hidden, index),
+    [truePass, quiz.hidden, index],
+  );
   const replay = useReplay(host, pass);
   useStepKeys(root, replay);
   const probe = useProbe(host);
@@ -107,6 +116,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   useReveal(camera, selected, net);
   useFollow(camera, worker, net);
   useLayoutEffect(() => mark("data-gw-passes", String(live?.passes.length ?? 0)), [live, mark]);
+  root.classList.toggle("gw-large", large);
   root.style.setProperty("--gw-height", `${height ?? host.height}px`);
   root.style.setProperty("--gw-panel-width", `${panelWidth}px`);
 
@@ -116,6 +126,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     [gradients, arrived],
   );
   const traced = useTrace(host, tab === "trace");
+  const shownTrace = { ...traced, trace: traced.trace && maskedTrace(traced.trace, quiz.hidden) };
+  const shownAnswer = { ...answer, detail: answer.detail && maskedDetail(answer.detail, quiz.hidden) };
   const select = (key: number | null) => host.select(selectedOf(key, graph));
   const choosePass = (number: number) => {
     setWantedPass(wantedFor(number, live));
@@ -139,11 +151,22 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         <Panel
           graph={graph}
           index={index}
-          answer={answer}
+          answer={shownAnswer}
+          above={
+            selected !== null && (
+              <QuizCard
+                key={selected}
+                quiz={quiz}
+                node={selected}
+                name={nameOf(selected, index)}
+                formula={answer.detail?.formula ?? null}
+              />
+            )
+          }
           onUnpack={host.silence ? null : answer.unpack}
           selected={selected}
           pass={pass}
-          latest={pass === (live?.passes.at(-1) ?? null)}
+          latest={truePass === (live?.passes.at(-1) ?? null)}
           watching={!host.silence && !!live?.watching}
           links={links}
           onSelect={select}
@@ -155,7 +178,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       title: "Trace",
       body: () => (
         <TraceTable
-          traced={traced}
+          traced={shownTrace}
           selected={selected}
           lit={lit}
           worker={worker}
@@ -192,12 +215,16 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         colour={painting}
         sized={run !== null}
         probe={!pass && <ProbeButton control={probe} beside={false} />}
+        quiz={<QuizSwitch quiz={quiz} />}
+        large={large}
+        onLarge={setLarge}
         onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />
       <Notes notes={notesOf(graph, live, pass, scene.left_out, host.problem)} />
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
+      <QuizStrip quiz={quiz} hasPass={pass !== null} />
       <div class="gw-main">
         <div class="gw-canvas" ref={frame}>
           {placed && net ? (
@@ -233,7 +260,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         <Player
           replay={replay}
           index={index}
-          working={workingOf(host, pass.number)}
+          working={quiz.on ? nothingShown : workingOf(host, pass.number)}
           onSelect={select}
           chooser={<PassChooser live={live} pass={pass} onPass={choosePass} />}
           extra={<ProbeButton control={probe} beside={true} />}
@@ -244,6 +271,12 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   );
 }
 
+function nameOf(key: number, index: GraphIndex): string {
+  const { label, name } = index.naming(key);
+  return name || label;
+}
+
+const nothingShown = () => "";
 const SHORT = 24;
 
 /** From the formulas that were sent along, where they are about this pass. */

@@ -22,6 +22,10 @@ interface Props {
   /** There is a pass whose gradients have sizes. */
   sized: boolean;
   probe: ComponentChildren;
+  quiz: ComponentChildren;
+  /** Larger type, for the back row. */
+  large: boolean;
+  onLarge(large: boolean): void;
   onColour(colour: Colour): void;
   onTurn(direction: Direction): void;
 }
@@ -40,6 +44,9 @@ export function Header({
   colour,
   sized,
   probe,
+  quiz,
+  large,
+  onLarge,
   onColour,
   onTurn,
 }: Props) {
@@ -56,6 +63,7 @@ export function Header({
       </span>
       <span class="gw-tools">
         {probe}
+        {quiz}
         {sized && <ColourSwitch colour={colour} onColour={onColour} />}
         <span class="gw-group">
           <button type="button" aria-label="Zoom out" title="Zoom out" onClick={() => camera.zoom(1 / STEP)}>
@@ -74,6 +82,17 @@ export function Header({
           onClick={() => camera.fit()}
         >
           <FitIcon /> <span class="gw-word">fit</span>
+        </button>
+        <button
+          type="button"
+          class={large ? "gw-button gw-lit" : "gw-button"}
+          aria-label="Larger type"
+          aria-pressed={large}
+          title="Larger type, for the back row"
+          data-gw-large=""
+          onClick={() => onLarge(!large)}
+        >
+          Aa
         </button>
         <button
           type="button"

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Trouble } from "../../host";
 import type { Detail, GraphPayload, Pass } from "../../wire";
@@ -29,6 +30,8 @@ interface Props {
   /** The next backward pass will be seen. */
   watching: boolean;
   links: PassLinks;
+  /** Before all that is known of the node. */
+  above: ComponentChildren;
   onSelect(key: number): void;
 }
 
@@ -51,6 +54,7 @@ export function Panel(props: Props) {
       data-gw-panel-key={selected}
       data-gw-panel-state={detail ? "ready" : trouble ? "failed" : "loading"}
     >
+      {props.above}
       <div class="gw-panel-body" key={selected}>
         {detail ? (
           <Heading detail={detail} second={index.isSecond(selected)} />

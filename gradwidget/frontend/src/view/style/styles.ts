@@ -7,6 +7,7 @@ import notices from "./notices.css";
 import palette from "./palette.css";
 import panel from "./panel.css";
 import player from "./player.css";
+import quiz from "./quiz.css";
 import side from "./side.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
@@ -22,6 +23,7 @@ export const styles = [
   panel,
   side,
   maths,
+  quiz,
   tensor,
   story,
 ].join("\n");

@@ -71,11 +71,13 @@ function Table({ trace, selected, lit, worker, ran, onSelect, onLight }: Props &
   };
   return (
     <>
-      <div class="gw-trace-copy">
-        <CopyButton name="Markdown" text={trace.markdown} />
-        <CopyButton name="LaTeX" text={trace.latex} />
-        <CopyButton name="CSV" text={trace.csv} />
-      </div>
+      {trace.markdown && (
+        <div class="gw-trace-copy">
+          <CopyButton name="Markdown" text={trace.markdown} />
+          <CopyButton name="LaTeX" text={trace.latex} />
+          <CopyButton name="CSV" text={trace.csv} />
+        </div>
+      )}
       <table class="gw-trace" data-gw-trace="">
         <thead>
           <tr>
