@@ -35,10 +35,10 @@ class Piece(NamedTuple):
 
 
 def row(*parts: Maths) -> Maths:
-    """Side by side."""
+    """Side by side. A minus sign in front stays in a row of its own: else it is set as one between two."""
     flat: list[Any] = []
     for part in parts:
-        flat += part[1:] if part[0] == "mrow" else [part]
+        flat += part[1:] if part[0] == "mrow" and part[1:2] != [["mo", _MINUS]] else [part]
     return ["mrow", *flat]
 
 
@@ -56,7 +56,7 @@ def number(text: str) -> Piece:
     """A number as it was formatted; a negative one is in parentheses after an operator."""
     shown = text.replace("-", _MINUS)
     if text.startswith("-"):
-        return Piece(text, row(operator(_MINUS), ["mn", shown[1:]]), _SIGN, _SIGN)
+        return Piece(text, ["mn", shown], _SIGN, _SIGN)
     return Piece(text, ["mn", shown])
 
 
@@ -77,7 +77,7 @@ def joined(sign: str, left: Piece, right: Piece, level: int = _COMPARISON) -> Pi
 def negative(piece: Piece) -> Piece:
     """`-x`."""
     inner = piece.at_least(_PRODUCT)
-    return Piece(f"-{inner.text}", row(operator(_MINUS), inner.maths), _SIGN, _SIGN)
+    return Piece(f"-{inner.text}", ["mrow", operator(_MINUS), *row(inner.maths)[1:]], _SIGN, _SIGN)
 
 
 def plus(terms: Sequence[Piece]) -> Piece:
@@ -241,7 +241,7 @@ def _after(piece: Piece) -> Piece:
 
 def _is_negative(piece: Piece) -> bool:
     """Whether it is `-x`, but no number: -1 in a sum is written (-1)."""
-    return piece.level == _SIGN and piece.text.startswith("-") and piece.maths[-1][0] != "mn"
+    return piece.level == _SIGN and piece.text.startswith("-") and piece.maths[0] != "mn"
 
 
 def _negated(piece: Piece) -> Piece:

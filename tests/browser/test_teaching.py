@@ -67,6 +67,7 @@ def test_the_trace_lights_up_with_graph_and_player(lab):
     assert {"v̄₋₁ = x̄1 = 5.5", "v̄₀ = x̄2 = 1.716"} <= set(found)
     lab.shot("trace-light")
 
+    figure.root.get_by_role("button", name="Fit").click()
     rows.nth(0).hover()
     expect(figure.root.locator(".gw-lit-node")).to_have_attribute("data-gw-name", "x1")
     figure.node("x2").hover()
