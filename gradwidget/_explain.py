@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -509,16 +508,13 @@ class Node:
         return hint, found, "What comes in is changed by a hook before it gets here." if changed else ""
 
 
-_calculated: weakref.WeakKeyDictionary[Inspection, dict[Place, torch.Tensor]] = weakref.WeakKeyDictionary()
-
-
 def value_at(inspection: Inspection, place: Place) -> torch.Tensor | None:
     """A forward value; one that nobody has kept is calculated again from those that were, in small graphs."""
     known = inspection.known_value(place)
     if known is None and len(inspection) <= _SMALL_GRAPH:
-        found = _calculated.get(inspection)
+        found: dict[Place, torch.Tensor] | None = inspection.worked_out.get("values")
         if found is None:
-            found = _calculated[inspection] = {}
+            found = inspection.worked_out["values"] = {}
             _calculate_again(inspection, found)
         known = found.get(place)
     return known

@@ -61,6 +61,7 @@ class Inspection:
         self.places: dict[str, Place] = {}
         self.constants: dict[str, None] = {}
         self.closed = False
+        self.worked_out: dict[str, Any] = {}  # what other rooms have found out about it, once for all
         self.history = history or History()
         self._limit = 0 if not look else COPY if keep != "summary" else 64
         self._changed = changed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 
 from gradwidget._formulas.typeset import Piece, row
@@ -19,14 +18,11 @@ class Order:
     numbers: list[int]
 
 
-_known: weakref.WeakKeyDictionary[Inspection, Order] = weakref.WeakKeyDictionary()
-
-
 def order_of(inspection: Inspection) -> Order:
     """By distance from the leaves, then as the forward pass ran: the order of the tables in arXiv:1502.05767."""
-    found = _known.get(inspection)
+    found: Order | None = inspection.worked_out.get("order")
     if found is None:
-        found = _known[inspection] = _made(inspection)
+        found = inspection.worked_out["order"] = _made(inspection)
     return found
 
 

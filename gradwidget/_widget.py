@@ -158,6 +158,7 @@ class GradWidget(anywidget.AnyWidget):
         self._inspection.close()
         self._inspection = fresh
         self._redraw = True
+        self._answers = {}  # to questions about another graph
         if self.selected is not None and not self._exists(self.selected):
             self.selected = None
         self._stale = True

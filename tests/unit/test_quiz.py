@@ -72,6 +72,17 @@ def test_before_a_pass_nothing_is_asked():
     assert [w[key].name for key in quiz.questions] == ["x"]
 
 
+def test_the_next_iteration_asks_anew(w):
+    quiz = w.quiz()
+    typed(w, "a", "1.56")
+    a = torch.tensor(3.0, requires_grad=True)
+    out = a * a
+    w.refresh(out)
+    out.backward()
+    assert quiz.answers == ()
+    assert [w[key].name for key in quiz.questions] == ["a"]
+
+
 def test_only_gradients_of_a_few_numbers_are_asked_for():
     x = torch.rand(3, requires_grad=True)
     big = torch.rand(30, 30, requires_grad=True)
