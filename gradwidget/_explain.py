@@ -121,9 +121,11 @@ class Node:
         adjoint: Symbols | None = None,
     ) -> None:
         self._inspection = inspection
-        self._adjoint = adjoint or (lambda place: derivative(identifier("L"), self._symbols(place)))
         self.key = key
-        self._symbols = symbols or (lambda place: named(inspection, place))
+        # Neither may refer to the node itself: a cycle would hold the graph until the garbage collector comes by.
+        write = symbols or functools.partial(named, inspection)
+        self._symbols = write
+        self._adjoint = adjoint or (lambda place: derivative(identifier("L"), write(place)))
         self._digits = digits
         self._columns = inspection.columns
         self._op = self._columns.ops[self._columns.op[key]]

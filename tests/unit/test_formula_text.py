@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -161,6 +164,24 @@ def test_large_tensors_have_no_numbers():
     out.backward()
     assert w["y"].formula == "dL/dx = dL/dy · (σ(x) · (1 - σ(x)))"
     assert w["out"].formula == "dL/dy = dL/dout / 2500 = 1 / 2500"
+
+
+def test_looking_leaves_no_cycle_that_holds_the_graph():
+    gc.collect()
+    gc.disable()
+    try:
+        x = torch.rand(3, requires_grad=True)
+        y = x.sin().sum()
+        w = GradWidget(y)
+        y.backward()
+        for k in range(len(w)):
+            w[k].formula
+        w.trace(tangent="x"), w._update_page()
+        before = weakref.ref(w._inspection)
+        w.refresh(x.cos().sum())
+        assert before() is None
+    finally:
+        gc.enable()
 
 
 def test_looking_changes_nothing():
