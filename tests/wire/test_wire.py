@@ -91,6 +91,24 @@ def shown(case, after):
         return payloads(w)
 
 
+def written(payload):
+    """Indented, but each piece of mathematics on a line of its own."""
+    lines = []
+
+    def set_aside(value):
+        if isinstance(value, list):
+            return [set_aside(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {"text", "maths"}:
+            lines.append(json.dumps(value, ensure_ascii=False, allow_nan=False))
+            return f"@{len(lines) - 1}@"
+        return {key: set_aside(item) for key, item in value.items()}
+
+    text = json.dumps(set_aside(payload), ensure_ascii=False, allow_nan=False, indent=1)
+    return re.sub(r'"@(\d+)@"', lambda match: lines[int(match[1])], text)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case, when):
@@ -98,7 +116,7 @@ def test_golden(case, when):
     folder = HERE / f"{case}-{when}"
     for name, payload in found.items():
         path = folder / f"{name}.json"
-        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        text = written(payload) + "\n"
         if WRITE:
             folder.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
