@@ -16,12 +16,14 @@ from gradwidget._ipython import load_ipython_extension, unload_ipython_extension
 from gradwidget._module_state import ModuleState, StateRow, module_state
 from gradwidget._objects import TensorObject
 from gradwidget._passes import BackwardPass
+from gradwidget._quiz import Quiz, QuizAnswer
 from gradwidget._record import record
 from gradwidget._references import Memory, ReferenceRow, References, references
 from gradwidget._relations import Relation
 from gradwidget._saved import Saved
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
+from gradwidget._trace import Trace, TraceRow
 from gradwidget._view import NodeView
 from gradwidget._why import why
 from gradwidget._widget import GradWidget
@@ -41,6 +43,8 @@ __all__ = [
     "NodeView",
     "OptionError",
     "OutputTypeError",
+    "Quiz",
+    "QuizAnswer",
     "ReferenceRow",
     "References",
     "Relation",
@@ -48,6 +52,8 @@ __all__ = [
     "StateRow",
     "Summary",
     "TensorObject",
+    "Trace",
+    "TraceRow",
     "UnknownNodeError",
     "backward_graph",
     "load_ipython_extension",

@@ -8,11 +8,14 @@ from typing import Any
 import torch
 
 from gradwidget import _told
+from gradwidget._explain import Part, explain
+from gradwidget._formulas import Piece
 from gradwidget._inspect import Inspection
 from gradwidget._made import code_of
 from gradwidget._passes import Gradient
 from gradwidget._saved import Saved
 from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
+from gradwidget._trace import SPELLED, TraceRow, trace
 from gradwidget._walk import Form
 from gradwidget._why import in_panel
 from gradwidget._wire import Json, number
@@ -78,10 +81,11 @@ def detail(inspection: Inspection, key: int, summaries: Summaries | None = None)
         "saved_note": "",
         "inputs": [],
         "consumers": [],
+        "formula": None,
         "why": None,
         "problem": "",
     }
-    for part in (_source, _outputs, _why, _captures, _hooks, _function, _saved, _neighbours):
+    for part in (_source, _outputs, _why, _captures, _hooks, _function, _saved, _neighbours, _formula):
         try:
             part(inspection, key, found, summaries)
         except Exception as error:
@@ -251,6 +255,73 @@ def _neighbours(inspection: Inspection, key: int, found: Json, _: Summaries) -> 
     found["consumers"] = [
         [columns.source[edge], inspection.label_of(columns.source[edge])] for edge in edges.consumers[key][:50]
     ]
+
+
+def _formula(inspection: Inspection, key: int, found: Json, _: Summaries) -> None:
+    one = explain(inspection, key)
+    last = inspection.last_pass_with(key)
+    if one.state == "leaf" and one.arrival is None:
+        return
+    found["formula"] = {
+        "state": one.state,
+        "pass": 0 if last is None else last.number,
+        "forward": _maths(one.forward),
+        "arrival": _maths(one.arrival),
+        "hint": _maths(one.hint),
+        "parts": [_part(part) for part in one.parts],
+        "note": one.note,
+        "text": one.text,
+    }
+
+
+def _part(part: Part) -> Json:
+    return {
+        "slot": part.slot,
+        "key": part.place[0],
+        "gradient": part.gradient.as_dict(),
+        "alone": part.alone,
+        "local": _maths(part.local),
+        "chain": _maths(part.chain),
+        "numbers": _maths(part.numbers),
+        "result": _maths(part.result),
+        "note": part.note,
+    }
+
+
+def _maths(piece: Piece | None) -> Json | None:
+    """`Maths`."""
+    return None if piece is None else piece.as_dict()
+
+
+TRACED = 100
+"""Nodes up to which the trace is sent along."""
+
+
+@unobserved()
+def trace_payload(inspection: Inspection) -> Json:
+    """`TracePayload`."""
+    if len(inspection) > SPELLED:
+        note = f"{len(inspection):,} steps are too many for a table here; w.trace() gives them as rows."
+        return {"rows": [], "outputs": [], "note": note, "markdown": "", "latex": "", "csv": ""}
+    found = trace(inspection)
+    return {
+        "rows": [_trace_row(row) for row in found],
+        "outputs": [_trace_row(row) for row in found.outputs],
+        "note": "",
+        "markdown": found.to_markdown(),
+        "latex": found.to_latex(),
+        "csv": found.to_csv(),
+    }
+
+
+def _trace_row(row: TraceRow) -> Json:
+    return {
+        "key": row.key,
+        "name": row.name,
+        "op": row.op,
+        "statement": row.pieces["statement"].as_dict(),
+        "adjoints": [{"key": one.key, "line": one.line.as_dict()} for one in row.adjoints],
+    }
 
 
 def tensor(summary: Summary) -> Json:

@@ -72,6 +72,7 @@ class Inspection:
         self.places: dict[str, Place] = {}
         self.constants: dict[str, None] = {}
         self.closed = False
+        self.worked_out: dict[str, Any] = {}  # what other rooms have found out about it, once for all
         self.history = history or History()
         self.judged: dict[int, object] = {}  # by number of a pass, where numbers first went bad in it
         self._limit = 0 if not look else COPY if keep != "summary" else 64
@@ -434,6 +435,12 @@ class Inspection:
     def saved(self, key: int) -> dict[str, Saved]:
         """The saved variables of a node as they stand now; what was freed, as last seen."""
         return {name: saved for name, (saved, _) in self.saved_with_tensors(key).items()}
+
+    def seen_saved(self, key: int) -> dict[str, Saved]:
+        """The saved variables of a node as they were when the widget looked; read now if it did not."""
+        if not self.columns.ops[self.columns.op[key]].saved:
+            return {}
+        return self._saved.get(key) or self.saved(key)
 
     @unobserved()
     def saved_with_tensors(self, key: int) -> dict[str, tuple[Saved, torch.Tensor | None]]:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from gradwidget._diagnosis import Diagnosis
+from gradwidget._explain import explain
 from gradwidget._inspect import Inspection
 from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
@@ -186,8 +187,13 @@ class NodeView:
 
     @property
     def formula(self) -> str:
-        """The local derivative; "" where none is known."""
-        return ""
+        """The chain rule at this node, a line for each input: "dL/da = dL/dd · b = 1.3 · 1.2 = 1.56".
+
+        L is what backward() started from. Names are those of your variables, or v₁, v₂, ... as in `w.trace()`; numbers
+        are put in where they are few. Of a leaf: how its gradient comes together from the operations that use it. "+="
+        is one contribution of several. A sentence where no formula is known.
+        """
+        return explain(self._inspection, self.key).text
 
     @property
     def module(self) -> str:

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from gradwidget._ipython import after_cell
 from gradwidget._names import calling_frame
 from gradwidget._passes import BackwardPass
 from gradwidget._probe import probe
+from gradwidget._quiz import TOLERANCE, Quiz, start
 from gradwidget._told import end_iteration
-from gradwidget._trace import TraceRow, trace
+from gradwidget._trace import Trace, trace
 from gradwidget._view import NodeView
 
 _BUNDLE = Path(__file__).parent / "static" / "widget.js"
@@ -64,6 +66,9 @@ class GradWidget(anywidget.AnyWidget):
     _live = traitlets.Bytes().tag(sync=True)
     _details = traitlets.Bytes().tag(sync=True)
     _references = traitlets.Bytes().tag(sync=True)
+    _trace = traitlets.Bytes().tag(sync=True)
+    _quiz: Any = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+    _answers: Any = traitlets.Dict().tag(sync=True)
     selected = traitlets.Union([traitlets.Int(), traitlets.Unicode()], allow_none=True, default_value=None).tag(
         sync=True
     )
@@ -105,6 +110,7 @@ class GradWidget(anywidget.AnyWidget):
             _details=_wire.pack(_details.details_payload(self._inspection, _details.AT_ONCE)),
             _references=_wire.pack(_wire.references_payload(self._inspection, _wire.NAMED)),
             collapsed=list(self._inspection.fold.first),
+            _trace=self._traced(_details.AT_ONCE),
             height=height,
             direction=direction,
         )
@@ -183,6 +189,7 @@ class GradWidget(anywidget.AnyWidget):
         self._follow_cells()
         self.collapsed = folding
         self._redraw = True
+        self._answers = {}  # to questions about another graph
         if self.selected is not None and not self._exists(self.selected):
             self.selected = None
         self._stale = True
@@ -209,9 +216,36 @@ class GradWidget(anywidget.AnyWidget):
         """The graph in graphviz' DOT language."""
         return _export.to_dot(self._inspection)
 
-    def trace(self) -> list[TraceRow]:
-        """The forward pass row by row, each with the gradient that came back: leaves first, outputs last."""
-        return trace(self._inspection)
+    def trace(self, *, tangent: str | Mapping[str, Any] | None = None) -> Trace:
+        """The evaluation trace as in arXiv:1502.05767, Tables 2 and 3: a list of `TraceRow`, inputs first.
+
+        It prints as a table; `.to_markdown()`, `.to_latex()` and `.to_csv()` give it for elsewhere. Values that nobody
+        has kept are calculated again, in graphs up to 300 nodes.
+
+        Args:
+            tangent: adds the forward mode: how each value changes with this input (a name; all its elements by 1), or
+                with several (a mapping name -> direction, a number or a tensor of the input's shape).
+
+        Raises:
+            OptionError: `tangent` names no input, or gives a direction of another shape.
+            UnknownNodeError: `tangent` names no tensor of the graph.
+        """
+        return trace(self._inspection, tangent)
+
+    def quiz(self, *keys: int | str, tolerance: float = TOLERANCE) -> Quiz:
+        """Hide the gradients on the page until the student has typed them. Also a switch above the figure.
+
+        Joins the quiz that is running, if no nodes are given. Asked for are gradients of up to four numbers.
+
+        Args:
+            *keys: names or numbers of the nodes to ask for; all but the outputs if none are given.
+            tolerance: part of the right value by which an answer may be off. Two decimals are always enough.
+
+        Raises:
+            UnknownNodeError: no node has that number or name.
+            OptionError: `tolerance` is not between 0 and 1.
+        """
+        return start(self, keys, tolerance)
 
     def close(self) -> None:
         """Remove every hook, let go of the graph, take the figure off the page. What was captured stays readable."""
@@ -263,6 +297,11 @@ class GradWidget(anywidget.AnyWidget):
             if not brief:
                 self._details = _wire.pack(_details.details_payload(self._inspection, _details.DETAILED))
                 self._references = _wire.pack(_wire.references_payload(self._inspection, _wire.NAMED))
+                self._trace = self._traced(_details.TRACED)
+
+    def _traced(self, most: int) -> bytes:
+        """The trace of a small graph; of others it is made when the page asks."""
+        return _wire.pack(_details.trace_payload(self._inspection)) if len(self._inspection) <= most else b""
 
     @traitlets.validate("selected")
     def _valid_selection(self, proposal: dict[str, Any]) -> int | str | None:
@@ -314,6 +353,8 @@ class GradWidget(anywidget.AnyWidget):
             return _details.detail(self._inspection, key)
         if method == "references":
             return _wire.references_payload(self._inspection)
+        if method == "trace":
+            return _details.trace_payload(self._inspection)
         if method == "probe":
             self.probe()
             self._update_page()

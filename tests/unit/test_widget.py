@@ -282,7 +282,7 @@ def test_all_attributes_of_a_view(w):
         ("d", "abc['d']"),
     )
     assert (view.shape, view.dtype, view.device) == ((), "float32", "cpu")
-    assert (view.formula, view.module, view.source) == ("", "", "")
+    assert (view.module, view.source) == ("", "")
 
 
 def test_length_and_truth(w):

@@ -31,7 +31,13 @@ def unpack(data):
 
 def payloads(w):
     w._update_page()
-    return {name: unpack(getattr(w, f"_{name}")) for name in ("graph", "live", "details", "references")}
+    return {
+        "graph": unpack(w._graph),
+        "live": unpack(w._live),
+        "details": unpack(w._details),
+        "references": unpack(w._references),
+        "trace": unpack(w._trace) if w._trace else None,
+    }
 
 
 def abc():
@@ -88,6 +94,24 @@ def shown(case, after):
         return payloads(w)
 
 
+def written(payload):
+    """Indented, but each piece of mathematics on a line of its own."""
+    lines = []
+
+    def set_aside(value):
+        if isinstance(value, list):
+            return [set_aside(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {"text", "maths"}:
+            lines.append(json.dumps(value, ensure_ascii=False, allow_nan=False))
+            return f"@{len(lines) - 1}@"
+        return {key: set_aside(item) for key, item in value.items()}
+
+    text = json.dumps(set_aside(payload), ensure_ascii=False, allow_nan=False, indent=1)
+    return re.sub(r'"@(\d+)@"', lambda match: lines[int(match[1])], text)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case, when):
@@ -97,7 +121,7 @@ def test_golden(case, when):
 def compare(found, folder):
     for name, payload in found.items():
         path = folder / f"{name}.json"
-        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        text = written(payload) + "\n"
         if WRITE:
             folder.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
@@ -180,10 +204,20 @@ def test_every_field_is_one_that_the_page_knows(case):
         assert all(set(one) == fields("DetailOutput") for one in detail["outputs"])
         assert all(set(one) == fields("Capture") for one in detail["captures"])
         assert all(set(one) == fields("Saved") for one in detail["saved"])
+        assert detail["formula"] is None or set(detail["formula"]) == fields("Formula")
+        assert all(set(one) == fields("FormulaPart") for one in (detail["formula"] or {"parts": []})["parts"])
         for view in tensor_views(detail):
             assert set(view) == fields("TensorView")
             assert view["stats"] is None or set(view["stats"]) == fields("Stats")
             assert view["values"] is None or set(view["values"]) == fields("TensorCorner")
+
+
+@each_payload
+def test_every_field_of_the_trace_is_one_that_the_page_knows(case):
+    found = shown(case, True)["trace"]
+    assert set(found) == fields("TracePayload")
+    assert all(set(one) == fields("TraceRow") for one in found["rows"] + found["outputs"])
+    assert all(set(one) == fields("Adjoint") for row in found["rows"] for one in row["adjoints"])
 
 
 def tensor_views(value):

@@ -1,6 +1,6 @@
 /** The one seam between the view and where it runs. The view knows nothing of Jupyter. */
 import type { Direction } from "./scene";
-import type { Detail, GraphPayload, LivePayload, ReferencesPayload } from "./wire";
+import type { Detail, GraphPayload, LivePayload, ReferencesPayload, TracePayload } from "./wire";
 
 export type Selected = number | string | null;
 export type Topic =
@@ -8,12 +8,26 @@ export type Topic =
   | "live"
   | "details"
   | "references"
+  | "trace"
+  | "quiz"
   | "selected"
   | "collapsed"
   | "step"
   | "height"
   | "direction"
   | "kernel";
+
+/** Gradients are hidden until they are typed; null: they are not. */
+export interface QuizSetup {
+  keys: number[] | null; // the nodes to ask for, null: all but the outputs
+  tolerance: number; // part of the right value
+}
+
+/** By node: what was typed, oldest first, and how it went. */
+export type QuizAnswers = Record<
+  number,
+  { tries: string[]; hinted: boolean; shown: boolean; right: boolean }
+>;
 
 export interface Host {
   /** null until the first payload is read. */
@@ -32,6 +46,10 @@ export interface Host {
   readonly collapsed: readonly string[];
   readonly height: number;
   readonly direction: Direction;
+  readonly quiz: QuizSetup | null;
+  readonly answers: QuizAnswers;
+  setQuiz(quiz: QuizSetup | null): void;
+  setAnswers(answers: QuizAnswers): void;
   select(selected: Selected): void;
   fold(collapsed: readonly string[]): void;
   stepTo(step: number | null): void;
@@ -42,6 +60,8 @@ export interface Host {
   details(key: number): Promise<Detail>;
   /** Runs a saved-tensor hook of the user's; the node's new details. */
   unpack(key: number, name: string): Promise<Detail>;
+  /** The evaluation trace; rejects with a Trouble when nobody can answer. */
+  trace(): Promise<TracePayload>;
   /** Runs a backward pass that leaves every .grad alone; what it saw comes as a pass. */
   probe(): Promise<void>;
   /** The named tensors as they are now. Rejects with a Trouble when nobody can answer. */

@@ -9,6 +9,9 @@
  *             budget, so that a page without a kernel still answers clicks. May lack any key.
  *   _references  bytes, gzipped JSON of ReferencesPayload: the named tensors, sent along and again after each cell that
  *             ran a pass. {} where there are too many of them to look at unasked (Call "references").
+ *   _trace    bytes, gzipped JSON of TracePayload, of small graphs; empty for others (Call "trace").
+ *   _quiz     {keys: number[] | null, tolerance: number} | null: gradients are hidden until they are typed.
+ *   _answers  by key, {tries: string[], hinted, shown, right}. Both written by both sides.
  *   selected  number | string | null: a node's key or one of its names. Written by both sides.
  *   step      number | null: how many steps of the pass on view have been taken (0: none yet, n: all of n);
  *             null: the pass is shown as it ended. Written by both sides; clamp to the pass on view.
@@ -186,6 +189,7 @@ export interface Detail {
   saved_note: string; // "This operation saves nothing for backward", "" otherwise
   inputs: [number, string][]; // per slot: producer's key (-1 where cut) and a label ("a", "Mul", "constant")
   consumers: [number, string][]; // producer's output goes to: key and label, "" capped at 50
+  formula: Formula | null; // null where there is nothing to say
   why: Why | null; // why the gradient is as it is; null nothing to explain
   problem: string; // why this node can't be read in full, "" otherwise
 }
@@ -347,11 +351,67 @@ export interface ReferenceSentence {
   objects: number[]; // whom it is about
 }
 
+/** A typeset expression: as text to read out and copy, and as MathML: [tag, child, ...], a leaf's child is its text. */
+export interface Maths {
+  text: string;
+  maths: MathNode;
+}
+
+export type MathNode = [tag: string, ...children: (MathNode | string)[]];
+
+/** The chain rule at one node, with the names and numbers of this graph. */
+export interface Formula {
+  state: "formula" | "sentence" | "own" | "leaf" | "unknown"; // "own": a torch.autograd.Function of the user's
+  pass: number; // whose numbers are put in; 0 none
+  forward: Maths | null; // "d = a · b = 1.1 · 1.2 = 1.32"
+  arrival: Maths | null; // how its own gradient comes together: "dL/dx = dL/du · a + dL/dv · b = 2 + 3 = 5"
+  hint: Maths | null; // the rule for its own gradient, without numbers: "dL/dd = dL/de · c"
+  parts: FormulaPart[]; // one for each input that asks for a gradient, the first few
+  note: string; // a sentence, "" nothing to say
+  text: string; // all of it as lines of plain text
+}
+
+export interface FormulaPart {
+  slot: number;
+  key: number; // the input's node
+  gradient: Maths; // "dL/da"
+  alone: boolean; // false: one contribution of several to it
+  local: Maths | null; // "∂d/∂a = b"
+  chain: Maths | null; // "dL/dd · b"; null where there is no formula
+  numbers: Maths | null; // "1.3 · 1.2", where they are few
+  result: Maths | null; // "1.56"
+  note: string;
+}
+
+/** The evaluation trace: inputs first, outputs last. */
+export interface TracePayload {
+  rows: TraceRow[];
+  outputs: TraceRow[]; // the closing lines: "y = v5", "v̄5 = ȳ = 1"
+  note: string; // why there are no rows, "" otherwise
+  markdown: string; // the same as text, to be copied
+  latex: string;
+  csv: string;
+}
+
+export interface TraceRow {
+  key: number;
+  name: string;
+  op: string; // "Mul", "leaf", "output"
+  statement: Maths; // "v1 = ln(v-1) = ln(2) = 0.693"
+  adjoints: Adjoint[]; // what the reverse pass does at this step
+}
+
+export interface Adjoint {
+  key: number; // whose adjoint
+  line: Maths; // "v̄0 = v̄0 + v̄2 · v-1 = 1.716"
+}
+
 /** "unpack" runs a saved-tensor hook of the user's and answers with the node's new Detail; "probe" answers with null,
- *  "references" with the named tensors as they are now. */
+ *  "references" with the named tensors as they are now, "trace" with the evaluation trace. */
 export type Call = { kind: "call"; id: string } & (
   | { method: "details"; params: { key: number } }
   | { method: "unpack"; params: { key: number; name: string } }
+  | { method: "trace"; params: Record<string, never> }
   | { method: "probe"; params: Record<string, never> }
   | { method: "references"; params: Record<string, never> }
 );
@@ -359,6 +419,6 @@ export type Call = { kind: "call"; id: string } & (
 export interface Reply {
   kind: "reply";
   id: string;
-  result?: Detail | ReferencesPayload | null;
+  result?: Detail | ReferencesPayload | TracePayload | null;
   error?: { cause: string; remedy: string };
 }

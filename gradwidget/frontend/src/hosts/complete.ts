@@ -2,7 +2,16 @@
  * What comes over the wire, made fit to be shown. An older kernel, or a notebook saved by one, leaves out what
  * the wire has gained since: filled in as empty.
  */
-import type { Detail, GraphPayload, LivePayload, Pass, ReferencesPayload, Saved, Why } from "../wire";
+import type {
+  Detail,
+  GraphPayload,
+  LivePayload,
+  Pass,
+  ReferencesPayload,
+  Saved,
+  TracePayload,
+  Why,
+} from "../wire";
 import { legible, legibleName } from "./legible";
 
 type Gained<T, Names extends keyof T> = Required<Pick<T, Names>>;
@@ -52,6 +61,7 @@ const DETAIL: Gained<
   | "module_types"
   | "code"
   | "made_note"
+  | "formula"
 > = {
   hooks: [],
   hook_steps: [],
@@ -62,6 +72,7 @@ const DETAIL: Gained<
   module_types: [],
   code: "",
   made_note: "",
+  formula: null,
 };
 
 const SAVED: Gained<Saved, "unpack"> = { unpack: false };
@@ -101,3 +112,4 @@ export const completeReferences = (found: ReferencesPayload | null): ReferencesP
   found?.objects
     ? { ...legible(found), names: found.names.map((one) => ({ ...one, text: legibleName(one.text) })) }
     : null;
+export const completeTrace = (trace: TracePayload): TracePayload => legible(trace);

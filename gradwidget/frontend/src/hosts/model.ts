@@ -1,7 +1,15 @@
-import { asTrouble, type Host, type Selected, type Topic, Trouble } from "../host";
+import {
+  asTrouble,
+  type Host,
+  type QuizAnswers,
+  type QuizSetup,
+  type Selected,
+  type Topic,
+  Trouble,
+} from "../host";
 import type { Direction } from "../scene";
-import type { Detail, GraphPayload, LivePayload, ReferencesPayload } from "../wire";
-import { completeDetail, completeGraph, completeLive, completeReferences } from "./complete";
+import type { Detail, GraphPayload, LivePayload, ReferencesPayload, TracePayload } from "../wire";
+import { completeDetail, completeGraph, completeLive, completeReferences, completeTrace } from "./complete";
 import { type Bytes, decode, decodeVersioned } from "./decode";
 import { commLive, type Manager, watchKernel } from "./kernel";
 import { Rpc } from "./rpc";
@@ -22,6 +30,7 @@ export interface AnyModel {
 /** However fast it plays, Python hears of it at most ten times a second. */
 const STEP_MS = 100;
 
+const NO_ANSWERS: QuizAnswers = {};
 const REMEDY = "Run the cell again to ask a live kernel.";
 const NONE: readonly string[] = [];
 const NO_KERNEL = new Trouble("No kernel is connected to this figure.", REMEDY);
@@ -31,12 +40,18 @@ const NOT_SAVED = new Trouble(
 );
 const NAMES_NOT_SAVED = new Trouble("The names and tensors were not saved with this figure.", REMEDY);
 
+const TRACE_NOT_SAVED = new Trouble(
+  "No kernel is connected to this figure, and its trace was not saved with it.",
+  REMEDY,
+);
+
 export class ModelHost implements Host {
   graph: GraphPayload | null = null;
   live: LivePayload | null = null;
   references: ReferencesPayload | null = null;
   problem = "";
   private cache: Record<string, Detail> = {};
+  private traced: TracePayload | null = null;
   /** The kernel that made this model was there, and is not any more. */
   private gone = false;
   private connected: boolean | null = null;
@@ -79,12 +94,21 @@ export class ModelHost implements Host {
         this.references = completeReferences(found);
       };
     });
+    this.follow("_trace", "trace", signal, async (bytes) => {
+      const trace = await decode<TracePayload>(bytes);
+      return () => {
+        this.traced = trace && completeTrace(trace);
+      };
+    });
     this.steps = new Throttle(signal, STEP_MS, (step) => this.write("step", stepOf(model.get("step")), step));
     this.on("change:step", signal, (source) => {
       this.steps.forget();
       this.noteConnection(source);
       this.topics.publish("step");
     });
+    for (const trait of ["_quiz", "_answers"]) {
+      this.on(`change:${trait}`, signal, () => this.topics.publish("quiz"));
+    }
     for (const topic of ["selected", "collapsed", "height", "direction"] as const) {
       this.on(`change:${topic}`, signal, (source) => {
         this.noteConnection(source);
@@ -123,6 +147,22 @@ export class ModelHost implements Host {
     return this.model.get("direction") === "down" ? "down" : "right";
   }
 
+  get quiz(): QuizSetup | null {
+    return (this.model.get("_quiz") as QuizSetup | null | undefined) ?? null;
+  }
+
+  get answers(): QuizAnswers {
+    return (this.model.get("_answers") as QuizAnswers | undefined) ?? NO_ANSWERS;
+  }
+
+  setQuiz(quiz: QuizSetup | null): void {
+    this.write("_quiz", this.quiz, quiz);
+  }
+
+  setAnswers(answers: QuizAnswers): void {
+    this.write("_answers", this.answers, answers);
+  }
+
   select(selected: Selected): void {
     this.write("selected", this.selected, selected);
   }
@@ -158,6 +198,12 @@ export class ModelHost implements Host {
   async unpack(key: number, name: string): Promise<Detail> {
     if (this.silence) throw NO_KERNEL;
     return completeDetail(await this.rpc.unpack(key, name));
+  }
+
+  async trace(): Promise<TracePayload> {
+    if (this.traced) return this.traced;
+    if (this.silence) throw TRACE_NOT_SAVED;
+    return completeTrace(await this.rpc.trace());
   }
 
   async probe(): Promise<void> {

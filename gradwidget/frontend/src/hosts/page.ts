@@ -1,7 +1,7 @@
-import { type Host, type Selected, type Topic, Trouble } from "../host";
+import { type Host, type QuizAnswers, type QuizSetup, type Selected, type Topic, Trouble } from "../host";
 import type { Direction } from "../scene";
-import type { Detail, GraphPayload, LivePayload, ReferencesPayload } from "../wire";
-import { completeDetail, completeGraph, completeLive, completeReferences } from "./complete";
+import type { Detail, GraphPayload, LivePayload, ReferencesPayload, TracePayload } from "../wire";
+import { completeDetail, completeGraph, completeLive, completeReferences, completeTrace } from "./complete";
 import { Topics } from "./topics";
 
 /** What a standalone page carries. */
@@ -10,6 +10,9 @@ export interface PageData {
   live: LivePayload | null;
   details: Record<string, Detail>;
   references?: ReferencesPayload | null;
+  trace?: TracePayload | null;
+  quiz?: QuizSetup | null;
+  answers?: QuizAnswers;
   selected: Selected;
   step?: number | null;
   /** Ids of the groups that are folded; as the graph has them at first where it lacks. */
@@ -22,6 +25,8 @@ const NO_KERNEL = new Trouble(
   "This page has no kernel to run anything.",
   "Open the notebook it came from and run it.",
 );
+
+const NO_ANSWERS: QuizAnswers = {};
 
 /** A page without a kernel: everything it will ever know came with it. */
 export class PageHost implements Host {
@@ -66,6 +71,22 @@ export class PageHost implements Host {
     return this.data.direction;
   }
 
+  get quiz(): QuizSetup | null {
+    return this.data.quiz ?? null;
+  }
+
+  get answers(): QuizAnswers {
+    return this.data.answers ?? NO_ANSWERS;
+  }
+
+  setQuiz(quiz: QuizSetup | null): void {
+    this.change("quiz", { quiz });
+  }
+
+  setAnswers(answers: QuizAnswers): void {
+    this.change("quiz", { answers });
+  }
+
   select(selected: Selected): void {
     this.change("selected", { selected });
   }
@@ -98,6 +119,14 @@ export class PageHost implements Host {
 
   async unpack(_key: number, _name: string): Promise<Detail> {
     throw NO_KERNEL;
+  }
+
+  async trace(): Promise<TracePayload> {
+    if (this.data.trace) return completeTrace(this.data.trace);
+    throw new Trouble(
+      "The trace was not saved with this page.",
+      "Open the notebook it came from and run it to see it.",
+    );
   }
 
   async probe(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Trouble } from "../host";
-import type { Call, Detail, ReferencesPayload, Reply } from "../wire";
+import type { Call, Detail, ReferencesPayload, Reply, TracePayload } from "../wire";
 import { legible } from "./legible";
 
 export interface Wire {
@@ -10,10 +10,10 @@ export interface Wire {
 const isReply = (message: unknown): message is Reply =>
   typeof message === "object" && message !== null && (message as Reply).kind === "reply";
 
-type Result = Detail | ReferencesPayload | null;
+type Answered = Detail | ReferencesPayload | TracePayload | null;
 
 interface Waiting {
-  resolve(result: Result): void;
+  resolve(result: Answered): void;
   reject(trouble: Trouble): void;
   timer: ReturnType<typeof setTimeout>;
 }
@@ -48,11 +48,15 @@ export class Rpc {
   }
 
   async details(key: number): Promise<Detail> {
-    return filled(await this.ask({ method: "details", params: { key } }, TIMEOUT_MS)) as Detail;
+    return filled(await this.ask<Detail>({ method: "details", params: { key } }, TIMEOUT_MS));
   }
 
   async unpack(key: number, name: string): Promise<Detail> {
-    return filled(await this.ask({ method: "unpack", params: { key, name } }, LONG_TIMEOUT_MS)) as Detail;
+    return filled(await this.ask<Detail>({ method: "unpack", params: { key, name } }, LONG_TIMEOUT_MS));
+  }
+
+  async trace(): Promise<TracePayload> {
+    return filled(await this.ask<TracePayload>({ method: "trace", params: {} }, TIMEOUT_MS));
   }
 
   async probe(): Promise<void> {
@@ -60,10 +64,10 @@ export class Rpc {
   }
 
   async references(): Promise<ReferencesPayload> {
-    return filled(await this.ask({ method: "references", params: {} }, TIMEOUT_MS)) as ReferencesPayload;
+    return filled(await this.ask<ReferencesPayload>({ method: "references", params: {} }, TIMEOUT_MS));
   }
 
-  private ask(asked: Asked, limit: number): Promise<Result> {
+  private ask<T extends Answered>(asked: Asked, limit: number): Promise<T | null> {
     this.count += 1;
     const call: Call = { kind: "call", id: `${this.prefix}.${this.count}`, ...asked };
     return new Promise((resolve, reject) => {
@@ -71,7 +75,7 @@ export class Rpc {
         this.waiting.delete(call.id);
         reject(BUSY);
       }, limit);
-      this.waiting.set(call.id, { resolve, reject, timer });
+      this.waiting.set(call.id, { resolve: (result) => resolve(result as T | null), reject, timer });
       try {
         this.wire.send(call);
       } catch {
@@ -101,7 +105,7 @@ export class Rpc {
   }
 }
 
-function filled(result: Result): NonNullable<Result> {
+function filled<T>(result: T | null): T {
   if (result) return result;
   throw new Trouble("The kernel sent an empty answer.", "Restart the kernel and run the cell again.");
 }

@@ -7,6 +7,7 @@ import { NodeShape } from "./nodes";
 interface Props {
   nodes: PlacedNode[];
   selected: number | null;
+  lit: number | null;
   active: PlacedNode | undefined;
   measure: Measure;
   down: boolean;
@@ -19,7 +20,7 @@ interface Props {
 }
 
 /** All boxes in view, each as it looks at this step. */
-export function Boxes({ nodes, selected, active, holder, hits, measure, down, look, describe }: Props) {
+export function Boxes({ nodes, selected, lit, active, holder, hits, measure, down, look, describe }: Props) {
   return (
     <>
       {nodes.map((node) => {
@@ -29,6 +30,7 @@ export function Boxes({ nodes, selected, active, holder, hits, measure, down, lo
             key={node.id}
             node={node}
             selected={isButton(node) && node.key === selected}
+            lit={isButton(node) && node.key === lit}
             active={node === active}
             label={describe(node, words)}
             measure={measure}

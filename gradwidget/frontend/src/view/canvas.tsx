@@ -19,6 +19,8 @@ interface Props {
   camera: Camera;
   labels: Label[];
   selected: number | null;
+  /** Lit from outside, by the trace or the like; and told when the pointer is over a node here. */
+  hovered: number | null;
   /** The node at work in the step on view, and the wires along which it hands gradients on. */
   worker: number | null;
   handing: PlacedEdge[];
@@ -52,6 +54,7 @@ export function Canvas({
   camera,
   labels,
   selected,
+  hovered,
   worker,
   handing,
   lit,
@@ -109,6 +112,7 @@ export function Canvas({
       <Boxes
         nodes={[...inView, ...new Set(kept)]}
         selected={selected}
+        lit={hovered}
         active={active}
         holder={chosen?.role === "group" && selected !== null && selected >= 0 ? chosen : null}
         hits={hits}
@@ -118,7 +122,7 @@ export function Canvas({
         down={placed.direction === "down"}
       />
     );
-  }, [tiles, range, selected, active, chosen, worker, net, hits, look, describe, measure, placed]);
+  }, [tiles, range, selected, hovered, active, chosen, worker, net, hits, look, describe, measure, placed]);
 
   const wires = useMemo(() => {
     if (range.far) return null;

@@ -31,6 +31,9 @@ import { GroupPanel } from "./panel/group";
 import { Panel } from "./panel/panel";
 import { PassChooser, type PassLinks, wantedFor } from "./passes";
 import { ProbeButton, ProbeStrip, useProbe } from "./probe";
+import { maskedDetail, maskedPass, maskedTrace } from "./quiz/masked";
+import { QuizCard, QuizStrip, QuizSwitch } from "./quiz/quiz";
+import { useQuiz } from "./quiz/use_quiz";
 import { References } from "./references/references";
 import { useReferences } from "./references/use_references";
 import { handedEdges } from "./replay/handed_edges";
@@ -38,9 +41,12 @@ import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
 import { SearchBox } from "./search_box";
+import { type SideTab, SideTabs } from "./side_tabs";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
 import type { Tab } from "./tabs";
 import { makeMeasure } from "./text";
+import { TraceTable } from "./trace/trace";
+import { useTrace } from "./trace/use_trace";
 import { hitsOf, useSearch } from "./use_search";
 
 interface Props {
@@ -54,6 +60,8 @@ interface Props {
 
 const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const PANEL_WIDTH = 310;
+/** Two columns of statements want some room. */
+const TRACE_WIDTH = 520;
 const NO_TEXTS: Texts = new Map();
 const NO_KEYS: readonly number[] = [];
 
@@ -65,6 +73,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const [tab, setTab] = useState<Tab>("graph");
   const [colour, setColour] = useState<Colour>("kind");
   const [panelWidth, setPanelWidth] = useState(PANEL_WIDTH);
+  const [side, setSide] = useState("node");
+  const [large, setLarge] = useState(false);
   const [height, setHeight] = useState<number | null>(null);
   // Whoever spoke last: a drag holds until Python sets another height.
   useLayoutEffect(() => setHeight(null), [host.height]);
@@ -90,13 +100,18 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const picked = selected ?? (group === null ? null : groupKey(group));
   const answer = useDetail(host, selected);
   const cells = useCells(live);
-  const pass = cells.state ? (cells.pass ?? null) : passOf(live, wantedPass);
-
   const index = useMemo(() => new GraphIndex(graph), [graph]);
   const code = useMemo(() => new CodeIndex(graph.code), [graph]);
   const [hovered, setHovered] = useState<number | null>(null);
   const [line, setLine] = useState<number | null>(null);
   const looks = useMemo(() => new GroupLooks(graph, tree), [graph, tree]);
+  const truePass = cells.state ? (cells.pass ?? null) : passOf(live, wantedPass);
+
+  const quiz = useQuiz(host, graph, truePass);
+  const pass = useMemo(
+    () => truePass && maskedPass(truePass, quiz.hidden, index),
+    [truePass, quiz.hidden, index],
+  );
   const replay = useReplay(host, pass);
   useStepKeys(root, replay);
   const probe = useProbe(host);
@@ -116,7 +131,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const stood = cells.at(pass, host.step === null);
   const values = useMemo(() => cellTexts(valueTexts(graph), stood?.values), [graph, stood]);
   const gradients = useMemo(
-    () => cellTexts(gradientTexts(pass), pass ? stood?.grads : undefined),
+    () => cellTexts(gradientTexts(pass), pass && !quiz.on ? stood?.grads : undefined),
     [pass, stood],
   );
   // Placed for the pass as it ended, so that steps move no label.
@@ -160,6 +175,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     if (placed) mark("data-gw-boxes", String(placed.nodes.filter(isButton).length));
   }, [placed, mark]);
   useLayoutEffect(() => mark("data-gw-passes", String(live?.passes.length ?? 0)), [live, mark]);
+  root.classList.toggle("gw-large", large);
   root.style.setProperty("--gw-height", `${height ?? host.height}px`);
   root.style.setProperty("--gw-panel-width", `${panelWidth}px`);
 
@@ -168,6 +184,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       [describeNode(node, arrived(node.key) ? gradients : NO_TEXTS), words].filter(Boolean).join("\n"),
     [gradients, arrived],
   );
+  const traced = useTrace(host, side === "trace");
+  const shownTrace = { ...traced, trace: traced.trace && maskedTrace(traced.trace, quiz.hidden) };
+  const shownAnswer = { ...answer, detail: answer.detail && maskedDetail(answer.detail, quiz.hidden) };
   const select = (key: number | null) => {
     setGroup(key !== null && key < 0 ? groupKey(key) : null);
     host.select(key !== null && key < 0 ? null : selectedOf(key, graph));
@@ -221,6 +240,67 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     const node = net?.byKey.get(key);
     if (node) camera.reveal(node);
   };
+  const nodeSide = () =>
+    group !== null && selected === null ? (
+      <GroupPanel
+        graph={graph}
+        tree={tree}
+        group={group}
+        collapsed={collapsed.has(tree.id(group))}
+        looks={looks}
+        run={run}
+        actions={actions}
+        onOpen={folding.open}
+        onClose={folding.close}
+        onChoose={(one) => select(groupKey(one))}
+      />
+    ) : (
+      <Panel
+        above={
+          selected !== null && (
+            <QuizCard
+              key={selected}
+              quiz={quiz}
+              node={selected}
+              name={nameOf(selected, index)}
+              formula={answer.detail?.formula ?? null}
+            />
+          )
+        }
+        actions={actions}
+        graph={graph}
+        index={index}
+        answer={shownAnswer}
+        onUnpack={host.silence ? null : answer.unpack}
+        selected={selected}
+        cell={quiz.on ? null : cells.state}
+        pass={pass}
+        taken={position && !position.ended ? position.at : null}
+        latest={truePass === (live?.passes.at(-1) ?? null)}
+        watching={!host.silence && !!live?.watching}
+        links={links}
+        onSelect={jump}
+      />
+    );
+  const traceSide = () => (
+    <TraceTable
+      traced={shownTrace}
+      selected={selected}
+      lit={hovered}
+      worker={worker}
+      ran={arrived}
+      onSelect={jump}
+      onLight={setHovered}
+    />
+  );
+  const sides: SideTab[] = [
+    { id: "node", title: "Node", body: nodeSide },
+    { id: "trace", title: "Trace", body: traceSide },
+  ];
+  const chooseSide = (id: string) => {
+    setSide(id);
+    if (id === "trace") setPanelWidth((width) => Math.max(width, TRACE_WIDTH));
+  };
   const painted = () => {
     // The boxes in view are drawn once the camera knows its size, before this timer fires.
     setTimeout(() => {
@@ -246,6 +326,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         probe={!pass && <ProbeButton control={probe} beside={false} />}
         tab={tab}
         onTab={setTab}
+        quiz={<QuizSwitch quiz={quiz} />}
+        large={large}
+        onLarge={setLarge}
         onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />
@@ -273,6 +356,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
           </button>
         </p>
       )}
+      <QuizStrip quiz={quiz} hasPass={pass !== null} />
       <div class="gw-main">
         <div class="gw-behind" id="gw-tab-graph" role="tabpanel" aria-label="Graph" inert={tab !== "graph"}>
           <div class="gw-left">
@@ -289,6 +373,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
                     worker={worker}
                     handing={handing}
                     lit={lit}
+                    hovered={hovered === null ? null : (holder(hovered) ?? hovered)}
                     title={graph.title}
                     measure={measure}
                     look={look}
@@ -319,36 +404,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
             />
           </div>
           <PanelEdge width={panelWidth} onResize={setPanelWidth} />
-          {group !== null && selected === null ? (
-            <GroupPanel
-              graph={graph}
-              tree={tree}
-              group={group}
-              collapsed={collapsed.has(tree.id(group))}
-              looks={looks}
-              run={run}
-              actions={actions}
-              onOpen={folding.open}
-              onClose={folding.close}
-              onChoose={(one) => select(groupKey(one))}
-            />
-          ) : (
-            <Panel
-              actions={actions}
-              graph={graph}
-              index={index}
-              answer={answer}
-              onUnpack={host.silence ? null : answer.unpack}
-              selected={selected}
-              cell={cells.state}
-              pass={pass}
-              taken={position && !position.ended ? position.at : null}
-              latest={pass === (live?.passes.at(-1) ?? null)}
-              watching={!host.silence && !!live?.watching}
-              links={links}
-              onSelect={jump}
-            />
-          )}
+          <SideTabs tabs={sides} current={side} label="Beside the graph" onChoose={chooseSide} />
         </div>
         {tab === "references" && (
           <div class="gw-references" id="gw-tab-references" role="tabpanel" aria-label="References">
@@ -362,6 +418,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         <Player
           replay={replay}
           index={index}
+          working={quiz.on ? nothingShown : workingOf(host, pass.number)}
           onSelect={select}
           chooser={<PassChooser live={live} pass={pass} onPass={choosePass} />}
           extra={<ProbeButton control={probe} beside={true} />}
@@ -379,6 +436,24 @@ function lazily<T>(make: () => T): () => T {
     return made;
   };
 }
+
+function nameOf(key: number, index: GraphIndex): string {
+  const { label, name } = index.naming(key);
+  return name || label;
+}
+
+const nothingShown = () => "";
+const SHORT = 24;
+
+/** From the formulas that were sent along, where they are about this pass. */
+const workingOf =
+  (host: Host, pass: number) =>
+  (key: number, input: number): string => {
+    const formula = host.cached(key)?.formula;
+    if (formula?.pass !== pass) return "";
+    const numbers = formula.parts.find(({ slot }) => slot === input)?.numbers?.text ?? "";
+    return numbers.length <= SHORT ? numbers : "";
+  };
 
 /** On hover, and to a screen reader. */
 function describeNode(node: PlacedNode, gradients: Texts): string {

@@ -26,6 +26,10 @@ interface Props {
   probe: ComponentChildren;
   tab: Tab;
   onTab(tab: Tab): void;
+  quiz: ComponentChildren;
+  /** Larger type, for the back row. */
+  large: boolean;
+  onLarge(large: boolean): void;
   onColour(colour: Colour): void;
   onTurn(direction: Direction): void;
 }
@@ -47,6 +51,9 @@ export function Header({
   probe,
   tab,
   onTab,
+  quiz,
+  large,
+  onLarge,
   onColour,
   onTurn,
 }: Props) {
@@ -67,6 +74,7 @@ export function Header({
         <Tabs tab={tab} onTab={onTab} />
         {tab === "graph" && (
           <>
+            {quiz}
             {sized && <ColourSwitch colour={colour} onColour={onColour} />}
             <span class="gw-group">
               <button
@@ -90,6 +98,17 @@ export function Header({
               onClick={() => camera.fit()}
             >
               <FitIcon /> <span class="gw-word">fit</span>
+            </button>
+            <button
+              type="button"
+              class={large ? "gw-button gw-lit" : "gw-button"}
+              aria-label="Larger type"
+              aria-pressed={large}
+              title="Larger type, for the back row"
+              data-gw-large=""
+              onClick={() => onLarge(!large)}
+            >
+              Aa
             </button>
             <button
               type="button"

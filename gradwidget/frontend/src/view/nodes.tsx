@@ -11,6 +11,8 @@ import { shortened } from "./text";
 interface BoxProps {
   node: PlacedNode;
   selected: boolean;
+  /** Under the pointer, here or beside the graph. */
+  lit: boolean;
   /** The one box that Tab reaches. */
   active: boolean;
   label: string;
@@ -50,9 +52,10 @@ export const NodeShape = memo(function Shape(props: BoxProps): JSX.Element {
 
 const place = (node: PlacedNode) => `translate(${node.x} ${node.y})`;
 
-function classesOf({ node, selected, heat, bad, atWork, idle, second, holds, hits }: BoxProps): string {
+function classesOf({ node, selected, lit, heat, bad, atWork, idle, second, holds, hits }: BoxProps): string {
   const classes = [`gw-node gw-${node.role} gw-kind-${node.kind}`];
   if (selected) classes.push("gw-selected");
+  if (lit) classes.push("gw-lit-node");
   if (heat) classes.push(`gw-heat gw-heat-${heat}`);
   if (bad) classes.push(`gw-bad gw-bad-${bad}`);
   if (atWork) classes.push("gw-at-work");

@@ -279,6 +279,7 @@ function detailOf(key, node, graph, passes) {
     function: null,
     history: [],
     history_start: 1,
+    formula: null,
     saved: [],
     saved_note: leaf ? "" : "This operation saves nothing for backward",
     inputs: inputs.map(([, other, text]) => [other, text]),

@@ -9,6 +9,7 @@ import type { PassLinks } from "../passes";
 import type { Answer } from "../state";
 import { Captures } from "./captures";
 import { Empty } from "./empty";
+import { FormulaSection } from "./formula";
 import { FunctionFacts } from "./function";
 import { BriefHeading, Heading } from "./heading";
 import { History } from "./history";
@@ -38,6 +39,8 @@ interface Props {
   links: PassLinks;
   /** Shown at the end. */
   actions: ComponentChildren;
+  /** Before all that is known of the node. */
+  above: ComponentChildren;
   onSelect(key: number): void;
 }
 
@@ -60,6 +63,7 @@ export function Panel(props: Props) {
       data-gw-panel-key={selected}
       data-gw-panel-state={detail ? "ready" : trouble ? "failed" : "loading"}
     >
+      {props.above}
       <div class="gw-panel-body" key={selected}>
         {detail ? (
           <Heading detail={detail} second={index.isSecond(selected)} />
@@ -101,6 +105,7 @@ function Body({ detail, index, pass, coming, links, onUnpack, onSelect }: BodyPr
     <>
       <Outputs detail={detail} pass={pass} coming={coming} />
       <WhyBox why={detail.why} />
+      <FormulaSection formula={detail.formula} />
       <History history={detail.history} start={detail.history_start} />
       <Hooks detail={detail} />
       <FunctionFacts facts={detail.function} />

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { GraphIndex } from "../graph_index";
 import { EndIcon, PauseIcon, PlayIcon, StartIcon, StepBackIcon, StepIcon } from "../icons";
+import type { Working } from "./sentence";
 import { Slider } from "./slider";
 import { StepLine } from "./step_line";
 import type { Replay } from "./use_replay";
@@ -8,6 +9,8 @@ import type { Replay } from "./use_replay";
 interface Props {
   replay: Replay;
   index: GraphIndex;
+  /** How a number came about that a step hands on. */
+  working: Working;
   onSelect(key: number): void;
   /** Which pass this is, and what else there is to do with passes. */
   chooser: ComponentChildren;
@@ -16,7 +19,7 @@ interface Props {
 
 const SPEEDS = [0.5, 1, 2, 4];
 
-export function Player({ replay, index, onSelect, chooser, extra }: Props) {
+export function Player({ replay, index, working, onSelect, chooser, extra }: Props) {
   const { position, run } = replay;
   return (
     <section
@@ -44,7 +47,7 @@ export function Player({ replay, index, onSelect, chooser, extra }: Props) {
         </select>
         {extra}
       </div>
-      <StepLine replay={replay} index={index} onSelect={onSelect} />
+      <StepLine replay={replay} index={index} working={working} onSelect={onSelect} />
     </section>
   );
 }

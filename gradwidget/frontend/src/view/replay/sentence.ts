@@ -14,11 +14,22 @@ export function headline({ pass, steps }: Run, { at, ended }: Position): string 
   return pass.state === "failed" ? `failed after ${plural(steps, "step")}` : `all ${plural(steps, "step")}`;
 }
 
-export function sentence(run: Run, position: Position, index: GraphIndex): Part[] {
+/** "1.3 · 1.2": incoming gradient times local derivative, for an input of a node; "" where it is not that short. */
+export type Working = (worker: number, input: number) => string;
+
+const NOTHING_SHOWN: Working = () => "";
+
+export function sentence(
+  run: Run,
+  position: Position,
+  index: GraphIndex,
+  working: Working = NOTHING_SHOWN,
+): Part[] {
   if (run.steps === 0) return [{ text: "No step of this pass was seen." }];
   if (position.ended) return [{ text: "The pass as it ended. Play it, or press [ and ] to step." }];
   const worker = run.worker(position.at);
-  if (worker !== null) return [...received(run, worker, index), ...handedOn(run, position.at, worker, index)];
+  if (worker !== null)
+    return [...received(run, worker, index), ...handedOn(run, position.at, worker, index, working)];
   const first = run.worker(1) ?? 0;
   return [{ text: "Nothing has run yet. " }, node(first, index), { text: " comes first." }];
 }
@@ -43,7 +54,7 @@ function received(run: Run, worker: number, index: GraphIndex): Part[] {
   return [node(worker, index), { text: " receives " }, ...listed(told)];
 }
 
-function handedOn(run: Run, k: number, worker: number, index: GraphIndex): Part[] {
+function handedOn(run: Run, k: number, worker: number, index: GraphIndex, working: Working): Part[] {
   if (index.kind(worker) === "leaf")
     return run.pass.kind === "backward" && run.arrivals(worker).length > 0
       ? [{ text: " and adds it to .grad" }]
@@ -52,14 +63,24 @@ function handedOn(run: Run, k: number, worker: number, index: GraphIndex): Part[
     .receivers(worker)
     .filter(({ input, receiver }) => run.handedOn(k, input) || run.ran(receiver));
   if (all.length === 0) return [];
-  const told = all.slice(0, TOLD).map((one) => handing(run.handedOn(k, one.input), one, index));
+  const told = all
+    .slice(0, TOLD)
+    .map((one) => handing(run.handedOn(k, one.input), one, index, working(worker, one.input)));
   if (all.length > TOLD) told.push([{ text: plural(all.length - TOLD, "other") }]);
   return [{ text: ", hands " }, ...listed(told)];
 }
 
-function handing(handed: Quantity | null, { receiver, output }: Handing, index: GraphIndex): Part[] {
+function handing(
+  handed: Quantity | null,
+  { receiver, output }: Handing,
+  index: GraphIndex,
+  working: string,
+): Part[] {
   const to = node(receiver, index);
-  if (handed) return [...quantity(handed, index.form(receiver, output)), { text: " to " }, to];
+  if (handed) {
+    const sum: Part[] = working && handed.text ? [{ text: `${working} = ` }] : [];
+    return [...sum, ...quantity(handed, index.form(receiver, output)), { text: " to " }, to];
+  }
   return [{ text: "on to " }, to, ...(index.isSum(receiver) ? [{ text: " (part of a sum)" }] : [])];
 }
 

@@ -1,19 +1,20 @@
 import type { GraphIndex } from "../graph_index";
 import { clipped } from "../numbers";
-import { headline, type Part, sentence, spoken } from "./sentence";
+import { headline, type Part, sentence, spoken, type Working } from "./sentence";
 import type { Replay } from "./use_replay";
 
 interface Props {
   replay: Replay;
   index: GraphIndex;
+  working: Working;
   onSelect(key: number): void;
 }
 
 const LONG_NAME = 32;
 
-export function StepLine({ replay, index, onSelect }: Props) {
+export function StepLine({ replay, index, working, onSelect }: Props) {
   const { run, position } = replay;
-  const parts = sentence(run, position, index);
+  const parts = sentence(run, position, index, working);
   const head = headline(run, position);
   const all = spoken(parts);
   return (

@@ -4,12 +4,15 @@ import frame from "./frame.css";
 import groups from "./groups.css";
 import hints from "./hints.css";
 import looks from "./looks.css";
+import maths from "./maths.css";
 import notices from "./notices.css";
 import palette from "./palette.css";
 import panel from "./panel.css";
 import player from "./player.css";
+import quiz from "./quiz.css";
 import references from "./references.css";
 import referencesTab from "./references_tab.css";
+import side from "./side.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
 
@@ -23,6 +26,9 @@ export const styles = [
   looks,
   player,
   panel,
+  side,
+  maths,
+  quiz,
   tensor,
   story,
   code,
