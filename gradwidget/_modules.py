@@ -168,7 +168,7 @@ class _Derivation:
             if first > position and first - position < _NEAR:
                 around = {-1, *self._calls.chain(made[first])}
                 for between in range(first - 1, position - 1, -1):  # what is done to the other operand meanwhile
-                    if made[between] not in around:
+                    if between not in prepared and made[between] not in around:
                         break
                     made[between] = made[first]
 

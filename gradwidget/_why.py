@@ -100,7 +100,7 @@ def about(subject: torch.Tensor, outputs: tuple[Any, ...], scope: Scope, name: s
             seen=seen,
             spot=spot,
         )
-        with unobserved():
+        with unobserved(), facts:
             return decide(facts)
     finally:
         if here is not None:
@@ -175,7 +175,7 @@ def in_panel(inspection: Inspection, key: int, output: int, memo: dict[Any, Any]
         spot=place,
         memo=memo,
     )
-    with unobserved():
+    with unobserved(), facts:
         if tensor is None and (facts.gradient is None or not facts.numbers.kind):
             return None
         found = decide(facts)

@@ -61,6 +61,13 @@ class Facts:
         self._name = name
         self._outs = outs
 
+    def __enter__(self) -> None:
+        """For one question."""
+
+    def __exit__(self, *_: object) -> None:
+        """Facts and what was found out of them know each other: they would hold the graph until a collection."""
+        self.__dict__.clear()
+
     # --- the tensor itself ---------------------------------------------------------------------------------------
 
     @cached_property

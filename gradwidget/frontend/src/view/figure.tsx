@@ -90,7 +90,6 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const scene = useScene(graph, tree, collapsed, focus, measure);
   const { placed, error } = useLayout(placer, scene, direction);
   if (error) throw error;
-  anchor.current = useAnchor(camera, placed);
   const selected = keyOf(host.selected, graph);
   const [group, setGroup] = useState<number | null>(null);
   useLayoutEffect(() => {
@@ -171,6 +170,8 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   useShow(camera, placed, frame, picked, net);
   useReveal(camera, picked, net);
   useFollow(camera, worker, net);
+  // After the picture was shown to the camera, which ends its glides.
+  anchor.current = useAnchor(camera, placed);
   useLayoutEffect(() => {
     if (placed) mark("data-gw-boxes", String(placed.nodes.filter(isButton).length));
   }, [placed, mark]);
