@@ -12,7 +12,8 @@ with torch.no_grad():
     b = a
     c = a + 0
     v = a[:1]
-loss = (a * c).sum()"""
+e = a * c
+loss = e.sum()"""
 SHOW = "w = gw.GradWidget(loss)\nw"
 STATIC = "gw.references(a=a, b=b, c=c, v=v)"
 STATE = "gw.module_state(nn.ModuleDict({'one': nn.Linear(1, 1)}))"
@@ -28,7 +29,6 @@ def test_the_tab(lab):
     a = figure.root.locator('[data-gw-ref="a"]')
     expect(a).to_contain_text("gradients arrive here")
     expect(figure.root.locator('[data-gw-ref="v"]')).to_contain_text("none will arrive")
-    expect(figure.root.get_by_text("b.backward() is a.backward()")).to_have_count(0)  # it has names as parts
     expect(figure.root.locator(".gw-refs-sentences")).to_contain_text("b.backward() is a.backward() and fills a.grad")
     # pointer and focus light up what belongs together
     a.hover()
@@ -43,14 +43,14 @@ def test_the_tab(lab):
     # names are those of now: the kernel is asked again
     lab.execute("renamed = c")
     lab.page.keyboard.press("Escape")
-    expect(figure.node("a")).to_be_visible()
+    expect(figure.node("e")).to_be_visible()
     tab.click()
     expect(figure.root.locator('[data-gw-ref-name="renamed"]')).to_be_visible()
     # a key shows the node in the graph
-    figure.root.locator('[data-gw-ref="a"]').focus()
+    figure.root.locator('[data-gw-ref="e"]').focus()
     lab.page.keyboard.press("Enter")
-    figure.shows("a")
-    assert lab.python("w[w.selected].name") == "a"
+    figure.shows("e")
+    assert lab.python("w[w.selected].name") == "e"
     # so does a click
     tab.click()
     figure.root.locator('[data-gw-ref="loss"]').click()
@@ -62,7 +62,7 @@ def test_it_answers_without_a_kernel(lab):
     lab.open([SETUP, SHOW])
     lab.run_all()
     figure = lab.widget()
-    figure.select("a")
+    figure.select("e")
     lab.complaints.expected.append("Could not send widget sync message")
     lab.shut_kernel()
     figure.root.get_by_role("tab", name="references").click()
