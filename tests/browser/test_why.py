@@ -27,7 +27,7 @@ def test_the_panel_says_cause_remedy_and_evidence(lab):
     figure.select("x")
     why = figure.root.locator(WHY)
     expect(why).to_have_attribute("data-gw-why", "nan-sqrt")
-    expect(why.locator(".gw-why-cause")).to_contain_text("Sqrt (root)")
+    expect(why.locator(".gw-why-cause")).to_contain_text("Sqrt (root, cell 1, line 5)")
     expect(why.locator(".gw-why-remedy code").first).to_contain_text("torch.where(ok, x, 1.0)")
     expect(why.get_by_role("listitem").first).to_contain_text("x.grad has NaN")
     assert lab.python("w['x'].why.kind") == "nan-sqrt"
