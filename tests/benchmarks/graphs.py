@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -78,3 +79,23 @@ def transformer(width: int = 768, layers: int = 12, tokens: int = 32) -> Callabl
         return nn.functional.cross_entropy(logits[0, :-1], ids[0, 1:])
 
     return run
+
+
+def gpt2() -> tuple[Callable[[], torch.Tensor], nn.Module, Any]:
+    """GPT-2 of `transformers`, 124 million random parameters, 32 tokens: its loss, the model and its input."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config())
+    ids = torch.randint(50_257, (1, 32))
+    return lambda: model(ids, labels=ids).loss, model, ids
+
+
+def resnet50() -> tuple[Callable[[], torch.Tensor], nn.Module, Any]:
+    """ResNet-50 of `transformers`, random parameters, two pictures of 64 x 64: its loss, the model and its input."""
+    from transformers import ResNetConfig, ResNetForImageClassification
+
+    torch.manual_seed(0)
+    model = ResNetForImageClassification(ResNetConfig())
+    pictures = torch.randn(2, 3, 64, 64)
+    return lambda: model(pictures).logits.logsumexp(1).sum(), model, pictures

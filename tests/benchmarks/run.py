@@ -1,8 +1,9 @@
 """Measures gradwidget against the bare walk, the plain pass and torchviz: ratios in one run, medians.
 
-    python tests/benchmarks/run.py [--only WORD] [--json FILE]
+    python tests/benchmarks/run.py [--only WORD] [--json FILE] [--markdown FILE]
 
-Reported, never asserted: machines are noisy.
+GPT-2 and ResNet-50 are measured where `transformers` is installed, other tools (torchviz, torchview, torchlens,
+torchvista) where they are. Reported, never asserted: machines are noisy.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import importlib.util
+import io
 import json
 import platform
 import statistics
@@ -54,19 +57,19 @@ def bare_walk(root: Any) -> int:
     return len(seen)
 
 
-def structure(name: str, build: Callable[[], torch.Tensor]) -> list[dict[str, Any]]:
+def structure(name: str, build: Callable[[], torch.Tensor], names: Any = None) -> list[dict[str, Any]]:
     loss = build()
     nodes = bare_walk(loss.grad_fn)
     base = seconds(lambda: bare_walk(loss.grad_fn))
 
     def payload() -> bytes:
-        return _wire.pack(_wire.graph_payload(Inspection((loss,), watch=False, look=False)))
+        return _wire.pack(_wire.graph_payload(Inspection((loss,), names=names, watch=False, look=False)))
 
     steps: dict[str, Callable[[], Any]] = {
         "columns (walk)": lambda: walk([(loss.grad_fn, 0)]),
         "columns and page payload": payload,
-        "backward_graph": lambda: gw.backward_graph(loss),
-        "GradWidget": lambda: gw.GradWidget(loss).close(),
+        "backward_graph": lambda: gw.backward_graph(loss, names=names),
+        "GradWidget": lambda: gw.GradWidget(loss, names=names).close(),
     }
     rows = [_row(name, nodes, "bare walk", base, 1.0)]
     for step, run in steps.items():
@@ -140,6 +143,41 @@ def _row(graph: str, nodes: int, step: str, took: float, ratio: float) -> dict[s
     }
 
 
+def peers(name: str, nodes: int, base: float, model: torch.nn.Module, inputs: Any) -> list[dict[str, Any]]:
+    """What other tools take for their picture of the same model, forward pass included; those that are installed."""
+    rows = []
+    for tool, draw in PEERS.items():
+        if importlib.util.find_spec(tool) is not None:
+            quiet = io.StringIO()
+            try:
+                with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+                    took = seconds(lambda draw=draw: draw(model, inputs), rounds=1)
+            except Exception as error:
+                print(f"{tool} could not draw {name}: {type(error).__name__}: {str(error)[:200]}")
+                continue
+            rows.append(_row(name, nodes, f"{tool}, forward pass included", took, took / base))
+    return rows
+
+
+def _torchview(model: torch.nn.Module, inputs: Any) -> Any:
+    return importlib.import_module("torchview").draw_graph(model, input_data=inputs)
+
+
+def _torchlens(model: torch.nn.Module, inputs: Any) -> Any:
+    return importlib.import_module("torchlens").log_forward_pass(model, inputs)
+
+
+def _torchvista(model: torch.nn.Module, inputs: Any) -> Any:
+    return importlib.import_module("torchvista").trace_model(model, inputs)
+
+
+PEERS: dict[str, Callable[[torch.nn.Module, Any], Any]] = {
+    "torchview": _torchview,
+    "torchlens": _torchlens,
+    "torchvista": _torchvista,
+}
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     lines = ["| graph | nodes | step | ms | us/node | ratio |", "|---|---|---|---|---|---|"]
     for row in rows:
@@ -153,8 +191,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
+    for name, load in {"GPT-2": graphs.gpt2, "ResNet-50": graphs.resnet50}.items():
+        if options.only in name and importlib.util.find_spec("transformers") is not None:
+            build, model, inputs = load()
+            found = structure(name, build, model)
+            rows += found + watching(name, build) + recording(name, build)
+            rows += peers(name, found[0]["nodes"], found[0]["ms"] / 1e3, model, inputs)
+            del build, model, inputs
     for name, make in {
         "toy": graphs.toy,
         "MLP": graphs.mlp,
@@ -173,6 +219,8 @@ def main() -> None:
     software = f"Python {platform.python_version()}, torch {torch.__version__}"
     machine = f"{platform.machine()}, {software}, {torch.get_num_threads()} threads"
     print(f"{machine}; bundle {size / 1e3:.0f} kB\n\n{table(rows)}")
+    if options.markdown:
+        options.markdown.write_text(f"{machine}; bundle {size / 1e3:.0f} kB\n\n{table(rows)}\n")
     if options.json:
         options.json.write_text(json.dumps({"machine": machine, "bundle_bytes": size, "rows": rows}, indent=1))
 
