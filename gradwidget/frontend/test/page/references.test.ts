@@ -48,9 +48,9 @@ describe("the references tab", () => {
 
   it("hides the graph from pointer and screen reader while it is open", async () => {
     const { find } = await opened(golden("abc-before"));
-    expect(find(".gw-behind")[0]?.hasAttribute("inert")).toBe(true);
+    expect(find(".gw-graph-tab")[0]?.hasAttribute("inert")).toBe(true);
     click(find('[data-gw-tab="graph"]')[0]);
-    await vi.waitFor(() => expect(find(".gw-behind")[0]?.hasAttribute("inert")).toBe(false));
+    await vi.waitFor(() => expect(find(".gw-graph-tab")[0]?.hasAttribute("inert")).toBe(false));
   });
 
   it("shows hostile names as text", async () => {
