@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,11 @@ _GRAPHVIZ_ID = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*|-?(\.[0-9]+|[0-9]+(\.[0-9]*)?
 _KEYWORDS = frozenset({"node", "edge", "graph", "digraph", "subgraph", "strict"})
 _UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FILLS = {
-    "leaf": "#d7e6fb",
-    "function": "#e8dcfa",
-    "checkpoint": "#fbe8c4",
-    "compiled": "#cdeeea",
-    "hook": "#e9e9ec",
+    "leaf": "lightblue",
+    "function": "thistle",
+    "checkpoint": "moccasin",
+    "compiled": "paleturquoise",
+    "hook": "gray90",
 }
 _NODE_ATTRIBUTES = "align=left fontname=monospace fontsize=10 height=0.2 ranksep=0.1 shape=box style=filled"
 
@@ -154,30 +154,38 @@ class _Drawing:
             )
         nodes, columns = walk([(fn, 0) for fn in functions if fn is not None])
         index = dict(zip(nodes, range(len(nodes)), strict=True))
+        following: list[list[int]] = [[] for _ in nodes]
+        for source, target in zip(columns.source, columns.target, strict=True):
+            following[source].append(target)
+            self._edge(str(target), str(source))
+        seen: set[int] = set()
         for (tensor, view, colour), fn in zip(tensors, functions, strict=True):
             self._tensor(tensor, colour)
             if fn is not None:
+                for key, entering in _depth_first(index[fn], following, seen):
+                    self._function(key, nodes[key], columns.ops[columns.op[key]].name, entering=entering)
                 self._edge(str(index[fn]), self._key(tensor))
             if view is not None:
                 self._edge(self._key(tensor), self._key(view), " [style=dotted]")
-        for key, node in enumerate(nodes):
-            self._function(key, node, columns.ops[columns.op[key]].name)
-        for source, target in zip(columns.source, columns.target, strict=True):
-            self._edge(str(target), str(source))
 
-    def _function(self, key: int, node: Node, name: str) -> None:
+    def _function(self, key: int, node: Node, name: str, *, entering: bool) -> None:
+        own = is_function(node)
         readings = []
-        if self._show_attrs or self._show_saved or is_function(node):
+        if (self._show_saved and entering) or self._show_attrs or (own and not entering):
             readings = sorted(_saved.read(node), key=lambda reading: reading.name.partition("[")[0])
+        if not entering:
+            for reading in readings:
+                if own and reading.name.startswith("saved_tensors"):
+                    self._saved_tensor(key, reading, own)
+            return
+        if self._show_saved and not own:
+            for reading in readings:
+                self._saved_tensor(key, reading, own)
         if is_leaf(node):
             self._tensor(node.variable, "lightblue")
             self._edge(self._key(node.variable), str(key))
         label = self._with_attributes(name, node, readings) if self._show_attrs else name
         self._lines.append(f"\t{key} [label={quoted(label)}]\n")
-        own = is_function(node)
-        for reading in readings:
-            if (own and reading.name.startswith("saved_tensors")) or (self._show_saved and not own):
-                self._saved_tensor(key, reading, own)
 
     def _saved_tensor(self, key: int, reading: _saved.Reading, own: bool) -> None:
         if reading.state in ("none", "scalar"):
@@ -243,6 +251,20 @@ class _Drawing:
         return digraph
 
 
+def _depth_first(root: int, following: list[list[int]], seen: set[int]) -> Iterator[tuple[int, bool]]:
+    """(node, True) when a node is entered, (node, False) when it is left: of what is said twice, the last word holds."""
+    stack = [(root, True)]
+    while stack:
+        key, entering = stack.pop()
+        if not entering:
+            yield key, False
+        elif key not in seen:
+            seen.add(key)
+            yield key, True
+            stack.append((key, False))
+            stack.extend((target, True) for target in reversed(following[key]))
+
+
 def _function(tensor: torch.Tensor) -> Node | None:
     try:
         return tensor.grad_fn
@@ -274,7 +296,7 @@ def to_dot(inspection: Inspection) -> str:
             value, gradient = numbers(inspection, key)
             parts += [f"value {value.text}"] if value is not None and value.text else []
             parts += [f"gradient {gradient.text}"] if gradient is not None and gradient.text else []
-        fill = f', fillcolor="{_FILLS[op.kind]}"' if op.kind in _FILLS else ""
+        fill = f", fillcolor={_FILLS[op.kind]}" if op.kind in _FILLS else ""
         lines.append(f"  {key} [label={_escaped(filter(None, parts))}{fill}]")
     for key, slot in zip(columns.cut_node[:NUMBERED], columns.cut_input, strict=False):
         label = inspection.cut_label(key, slot)
