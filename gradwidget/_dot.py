@@ -252,7 +252,7 @@ class _Drawing:
 
 
 def _depth_first(root: int, following: list[list[int]], seen: set[int]) -> Iterator[tuple[int, bool]]:
-    """(node, True) when a node is entered, (node, False) when it is left: of what is said twice, the last word holds."""
+    """(node, True) on entering it, (node, False) on leaving: of what is said twice of a tensor, the last word holds."""
     stack = [(root, True)]
     while stack:
         key, entering = stack.pop()

@@ -138,7 +138,7 @@ def test_without_the_package_graphviz(tmp_path, monkeypatch):
     path = without.save("deep/x.gv", tmp_path)
     assert (tmp_path / "deep" / "x.gv").read_text("utf-8") == without.source
     assert path == str(tmp_path / "deep" / "x.gv")
-    assert repr(without) == "Dot(8 lines)"
+    assert repr(without) == "Dot(7 lines)"
 
 
 def test_multi_edges_are_kept():
