@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -283,6 +283,9 @@ def _read(path: Path) -> Snapshot:
         raise GradWidgetError(f"{path}: {error.cause}", error.remedy) from None
 
 
+Token: TypeAlias = "tuple[str, str, int]"
+
+
 class RankRow(NamedTuple):
     """One node: its name or operation, and the 2-norm of its gradient on each rank; None where none arrived."""
 
@@ -324,13 +327,18 @@ class Snapshots(Sequence[Snapshot]):
 
     @property
     def rows(self) -> list[RankRow]:
-        """Gradient sizes, node by node; nodes of several ranks are the same where number and operation are."""
+        """Gradient sizes, node by node: leaves and named nodes are matched by name, others by operation, in order."""
+        tokens = [_tokens(one) for one in self._snapshots]
         sizes = [_sizes(one) for one in self._snapshots]
-        names: dict[tuple[int, str], str] = {}
-        for one in self._snapshots:
-            for key, found in one._graph.nodes(data=True):
-                names.setdefault((key, found["op"]), found["name"] or f"{found['label']} (node {key})")
-        return [RankRow(name, tuple(size.get(place) for size in sizes)) for place, name in sorted(names.items())]
+        found: dict[Token, str] = {}
+        for one, of in zip(self._snapshots, tokens, strict=True):
+            for token, key in of.items():
+                found.setdefault(token, one[key].name or f"{one[key].label} (node {key})")
+        pairs = list(zip(tokens, sizes, strict=True))
+        return [
+            RankRow(name, tuple(size.get(of[token]) if token in of else None for of, size in pairs))
+            for token, name in found.items()
+        ]
 
     @property
     def first_bad(self) -> FirstBad | None:
@@ -383,17 +391,27 @@ class Snapshots(Sequence[Snapshot]):
         return f"Snapshots({', '.join(self.labels)})"
 
 
-def _sizes(snapshot: Snapshot) -> dict[tuple[int, str], float]:
+def _tokens(snapshot: Snapshot) -> dict[Token, int]:
+    """What a node is called on every rank, whatever its number is there."""
+    found: dict[Token, int] = {}
+    counts: dict[Token, int] = {}
+    for key, one in snapshot._graph.nodes(data=True):
+        base = (one["op"], one["name"], 0)
+        counts[base] = counts.get(base, -1) + 1
+        found[one["op"], one["name"], counts[base]] = key
+    return found
+
+
+def _sizes(snapshot: Snapshot) -> dict[int, float]:
     found: dict[int, Gradient] = {}
     for one in snapshot.passes:
-        found |= {key: row[0] for key, row in ((key, one.at(key)) for key in one.captures) if row}
+        found |= {key: row[0] for key, row in one.captures.items() if row}
     tensors = {key: g for key, g in found.items() if isinstance(g, torch.Tensor)}
     sizes = dict(zip(tensors, norms(tensors.values()), strict=True))
     for key, gradient in found.items():
         if isinstance(gradient, Summary) and gradient.stats is not None:
             sizes[key] = gradient.stats.norm
-    ops = snapshot._graph.nodes
-    return {(key, ops[key]["op"]): size for key, size in sizes.items() if size is not None}
+    return {key: size for key, size in sizes.items() if size is not None}
 
 
 def _size(length: float | None) -> str:
