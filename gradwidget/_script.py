@@ -283,7 +283,8 @@ def _read(path: Path) -> Snapshot:
         raise GradWidgetError(f"{path}: {error.cause}", error.remedy) from None
 
 
-Token: TypeAlias = "tuple[str, str, int]"
+Called: TypeAlias = "tuple[str, str, int]"
+"""Operation, name, and which one of these."""
 
 
 class RankRow(NamedTuple):
@@ -330,7 +331,7 @@ class Snapshots(Sequence[Snapshot]):
         """Gradient sizes, node by node: leaves and named nodes are matched by name, others by operation, in order."""
         tokens = [_tokens(one) for one in self._snapshots]
         sizes = [_sizes(one) for one in self._snapshots]
-        found: dict[Token, str] = {}
+        found: dict[Called, str] = {}
         for one, of in zip(self._snapshots, tokens, strict=True):
             for token, key in of.items():
                 found.setdefault(token, one[key].name or f"{one[key].label} (node {key})")
@@ -391,10 +392,10 @@ class Snapshots(Sequence[Snapshot]):
         return f"Snapshots({', '.join(self.labels)})"
 
 
-def _tokens(snapshot: Snapshot) -> dict[Token, int]:
+def _tokens(snapshot: Snapshot) -> dict[Called, int]:
     """What a node is called on every rank, whatever its number is there."""
-    found: dict[Token, int] = {}
-    counts: dict[Token, int] = {}
+    found: dict[Called, int] = {}
+    counts: dict[Called, int] = {}
     for key, one in snapshot._graph.nodes(data=True):
         base = (one["op"], one["name"], 0)
         counts[base] = counts.get(base, -1) + 1

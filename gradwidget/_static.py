@@ -43,8 +43,8 @@ def of_inspection(inspection: Inspection) -> str:
     big = [isinstance(item, torch.Tensor) and item.numel() > _ELEMENTS for item in items]
     lengths = norms([None if large or _unread(item) else item for item, large in zip(items, big, strict=True)])
     gradients = [
-        text or ("" if length is None else f"‖·‖ {format_number(length)}")
-        for text, length in zip(texts(items), lengths, strict=True)
+        "" if one is None else short or ("" if length is None else f"‖·‖ {format_number(length)}")
+        for one, short, length in zip(last, texts(items), lengths, strict=True)
     ]
 
     def row(key: int) -> Row:
