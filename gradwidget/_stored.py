@@ -32,8 +32,8 @@ WHOLE = 1_024
 """Elements up to which a tensor is stored whole."""
 NUMBERS = 1 << 20
 """Numbers of tensors that one file holds in all."""
-SUMMARISED = 1 << 24
-"""Elements that are summarised for one file; of what is beyond, only the norm is taken."""
+SUMMARISED = 1 << 16
+"""Elements up to which a tensor's statistics are stored; of a larger one, only the norm is."""
 PANELS = 3_000
 """Nodes up to which saved variables and panels are stored."""
 PANEL_BYTES = 16 << 20
@@ -79,7 +79,9 @@ def _stored(inspection: Inspection, gradwidget: str, rank: int | None, world: in
     values = _values(inspection, tensors, deep=panels)
     _add_texts(graph, passes, {key: tensors.text(index) for key, output, index in values if not output})
     data: Json = nx.node_link_data(graph, edges="edges")
-    kept = [_pass(inspection, one, tensors) for one in passes]
+    live = _wire.live_payload(inspection)
+    bad = {one["number"]: one["bad"] for one in live["passes"]}
+    kept = [_pass(one, tensors, bad.get(one.number)) for one in passes]
     saved = _saved(inspection, tensors) if panels else []
     return {
         "gradwidget": gradwidget,
@@ -94,7 +96,7 @@ def _stored(inspection: Inspection, gradwidget: str, rank: int | None, world: in
         "passes": kept,
         "page": {
             "graph": _wire.graph_payload(inspection),
-            "live": _wire.live_payload(inspection),
+            "live": live,
             "details": _panels(inspection) if panels else {},
         },
     }
@@ -127,8 +129,7 @@ def _add_texts(graph: Any, passes: list[BackwardPass], values: dict[int, str]) -
         attributes["gradient_norm"] = None if length is None else number(length)
 
 
-def _pass(inspection: Inspection, one: BackwardPass, tensors: _Tensors) -> Json:
-    bad = _wire.pass_payload(inspection, one)["bad"] if len(inspection) <= PANELS else None
+def _pass(one: BackwardPass, tensors: _Tensors, bad: Json | None) -> Json:
     return {
         "number": one.number,
         "label": one.label,
@@ -168,14 +169,14 @@ def _formulas(inspection: Inspection) -> list[list[Any]]:
 
 def _panels(inspection: Inspection) -> Json:
     found: Json = {}
-    summaries = _details.Summaries(8)
+    summaries = _details.Summaries(8, SUMMARISED)
     size = 0
     for key in range(len(inspection)):
         one = _details.detail(inspection, key, summaries)
         for variable in one["saved"]:
             variable["unpack"] = False  # nobody could
         size += len(json.dumps(one))
-        if size > PANEL_BYTES or summaries.elements > SUMMARISED:
+        if size > PANEL_BYTES:
             break
         found[str(key)] = one
     return found
@@ -204,7 +205,6 @@ class _Tensors:
         self._kept: list[Gradient] = []
         self._known: dict[int, int] = {}
         self._numbers = 0
-        self._summarised = 0
 
     def add(self, tensor: Gradient) -> int | None:
         if tensor is None:
@@ -225,8 +225,7 @@ class _Tensors:
                 self._numbers += size
                 return {"shape": form.shape, "dtype": form.dtype, "device": form.device, "data": _data(content)}
             return _summary(Summary(form, size, None, None, None, note))
-        if self._summarised + size <= SUMMARISED:
-            self._summarised += size
+        if size <= SUMMARISED:
             return _summary(summarize(tensor, 8))
         short = opened(reduced(tensor))
         assert isinstance(short, Summary)
