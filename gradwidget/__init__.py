@@ -3,6 +3,7 @@
 from gradwidget._cells import CellRecord
 from gradwidget._changes import Change
 from gradwidget._diagnosis import Diagnosis
+from gradwidget._dot import make_dot
 from gradwidget._errors import (
     GradWidgetError,
     GraphGoneError,
@@ -21,6 +22,8 @@ from gradwidget._record import record
 from gradwidget._references import Memory, ReferenceRow, References, references
 from gradwidget._relations import Relation
 from gradwidget._saved import Saved
+from gradwidget._script import Snapshots, capture, open  # noqa: A004  # gw.open(), beside gw.capture()
+from gradwidget._snapshot import Snapshot, from_json
 from gradwidget._summary import Summary
 from gradwidget._told import HookCapture
 from gradwidget._trace import Trace, TraceRow
@@ -49,6 +52,8 @@ __all__ = [
     "References",
     "Relation",
     "Saved",
+    "Snapshot",
+    "Snapshots",
     "StateRow",
     "Summary",
     "TensorObject",
@@ -56,8 +61,12 @@ __all__ = [
     "TraceRow",
     "UnknownNodeError",
     "backward_graph",
+    "capture",
+    "from_json",
     "load_ipython_extension",
+    "make_dot",
     "module_state",
+    "open",
     "record",
     "references",
     "unload_ipython_extension",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from gradwidget._explain import Part, explain
 from gradwidget._formulas import Piece
 from gradwidget._inspect import Inspection
 from gradwidget._made import code_of
-from gradwidget._passes import Gradient
+from gradwidget._passes import Gradient, opened, reduced
 from gradwidget._saved import Saved
 from gradwidget._summary import SIDE, Corner, Summary, format_number, summarize, unobserved
 from gradwidget._trace import SPELLED, TraceRow, trace
@@ -33,8 +34,9 @@ _SENT_SIDE = 8
 class Summaries:
     """Wire form of tensors, each summarised once however often it stands in one payload."""
 
-    def __init__(self, side: int) -> None:
+    def __init__(self, side: int, most: int | None = None) -> None:
         self._side = side  # rows and columns that are shown of a bigger tensor
+        self._most = most  # elements of a tensor of which more than the norm is told; None: of any
         self.elements = 0
         self.memo: dict[Any, Any] = {}  # what diagnoses of one payload have in common
         self._made: dict[int, tuple[torch.Tensor, Json]] = {}
@@ -43,10 +45,18 @@ class Summaries:
         if not isinstance(gradient, torch.Tensor):
             return None if gradient is None else tensor(gradient)
         made = self._made.get(id(gradient))
-        if made is None:
+        if made is None and self.is_large(gradient.numel()):
+            brief = opened(reduced(gradient))
+            assert isinstance(brief, Summary)
+            made = self._made[id(gradient)] = (gradient, tensor(brief))
+        elif made is None:
             made = self._made[id(gradient)] = (gradient, tensor(summarize(gradient, self._side)))
             self.elements += made[1]["numel"]
         return made[1]
+
+    def is_large(self, size: int) -> bool:
+        """Whether so many elements are too many to look at each."""
+        return self._most is not None and size > self._most
 
 
 @unobserved()
@@ -138,6 +148,7 @@ def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries
         else:
             note = _no_gradient(inspection)
         grad = _told.grad_of(inspection.tensor(place))
+        large = summaries.is_large(math.prod(one.shape or ()))
         found["outputs"].append(
             {
                 "output": output,
@@ -149,12 +160,14 @@ def _outputs(inspection: Inspection, key: int, found: Json, summaries: Summaries
                 "gradient_note": note,
                 "gradient_pass": 0 if last is None else last.number,
                 "grad": summaries.of(grad),
-                "grad_note": _told.accumulated(inspection, key) if op.kind == "leaf" else "",
+                "grad_note": _told.accumulated(inspection, key) if op.kind == "leaf" and not large else "",
             }
         )
 
 
 def _why(inspection: Inspection, key: int, found: Json, summaries: Summaries) -> None:
+    if any(summaries.is_large(math.prod(one.shape or ())) for one in inspection.columns.forms_of(key)):
+        return
     told = (in_panel(inspection, key, output["output"], summaries.memo) for output in found["outputs"])
     one = next(filter(None, told), None)
     if one is not None:

@@ -62,6 +62,18 @@ def resolve(values: tuple[Any, ...]) -> Outputs:
     return Outputs(tuple(roots), tuple(f"{note} It is left out." for note in refused))
 
 
+def tensors_among_outputs(values: Any) -> list[torch.Tensor]:
+    """The tensors in one value or in nested containers of them.
+
+    Raises:
+        OutputTypeError: nothing in `values` is a tensor.
+    """
+    found = [value for _, value in _flatten((values,)) if is_tensor(value)]
+    if not found:
+        raise _wrong_type((values,))
+    return found
+
+
 def is_tensor(value: object) -> bool:
     """Whether `value` is a tensor, without asking it (a proxy may lie about `__class__`)."""
     return issubclass(type(value), torch.Tensor)

@@ -17,7 +17,7 @@ import networkx as nx
 import traitlets
 from comm import DummyComm
 
-from gradwidget import _details, _export, _wire
+from gradwidget import _details, _dot, _export, _static, _stored, _wire
 from gradwidget._cells import CellRecord
 from gradwidget._errors import GradWidgetError, OptionError, near
 from gradwidget._folding import checked, refolded
@@ -114,7 +114,7 @@ class GradWidget(anywidget.AnyWidget):
             height=height,
             direction=direction,
         )
-        self.on_msg(_answer)
+        self.on_msg(answer)
         self._follow_cells()
         self._stale = len(self._inspection) > _details.AT_ONCE and after_cell(self)
 
@@ -209,12 +209,17 @@ class GradWidget(anywidget.AnyWidget):
         return _export.to_text(self._inspection)
 
     def to_json(self) -> str:
-        """The graph in networkx node-link form, as strict JSON."""
-        return _export.to_json(self._inspection)
+        """The graph with its passes as strict JSON in networkx' node-link form; `from_json` reads it back.
+
+        Tensors of up to 1,024 elements are in it whole, of larger ones statistics.
+        """
+        from gradwidget import __version__  # noqa: PLC0415  # the front door is above this room
+
+        return _stored.to_json(self._inspection, __version__)
 
     def to_dot(self) -> str:
-        """The graph in graphviz' DOT language."""
-        return _export.to_dot(self._inspection)
+        """The graph in graphviz' DOT language, with names, values and gradients."""
+        return _dot.to_dot(self._inspection)
 
     def trace(self, *, tangent: str | Mapping[str, Any] | None = None) -> Trace:
         """The evaluation trace as in arXiv:1502.05767, Tables 2 and 3: a list of `TraceRow`, inputs first.
@@ -361,6 +366,10 @@ class GradWidget(anywidget.AnyWidget):
             return None
         raise GradWidgetError(f"The page asked for {method!r}, which is unknown.", "Reload the page.")
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The live figure; beside it a table for viewers that run no scripts."""
+        return _static.with_html(super()._repr_mimebundle_(**kwargs), _static.of_inspection(self._inspection))
+
     def __repr__(self) -> str:
         if not hasattr(self, "_inspection"):
             return "GradWidget()"
@@ -373,7 +382,7 @@ for _making in (GradWidget.__new__, GradWidget.__init__):
     vars(_making)["_torchdynamo_disable"] = True
 
 
-def _answer(widget: GradWidget, content: Any, _buffers: Any) -> None:
+def answer(widget: GradWidget, content: Any, _buffers: Any) -> None:
     """Answer every call of the page, with a result or with an error."""
     if isinstance(content, dict) and content.get("kind") == "call":
         widget.send({"kind": "reply", "id": content.get("id"), **widget._reply_to(content)})

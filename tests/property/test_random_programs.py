@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import torch
 from hypothesis import assume, example, given, settings
 from property.programs import programs, run
 from unit.judge import assert_captured, assert_same_graph, hooks_on, same, torch_walk, true_gradients
 
-from gradwidget import GradWidget, backward_graph
+from gradwidget import GradWidget, backward_graph, from_json
 
 EVERYTHING = {
     "leaves": 2,
@@ -48,6 +49,24 @@ def test_the_graph_of_several_outputs_is_that_of_torch(program):
     _, pool, output = made(program)
     outputs = [output, *(t for t in pool[-4:] if t.requires_grad)]
     assert_same_graph(backward_graph(outputs), *outputs)
+
+
+@given(programs)
+@example(EVERYTHING)
+@settings(max_examples=40)
+def test_what_is_stored_is_read_back(program):
+    _, _, output = made(program)
+    with GradWidget(output) as w:
+        output.backward()
+        snapshot = from_json(w.to_json())
+        assert nx.utils.graphs_equal(snapshot.graph, w.graph)
+        for ours, theirs in zip(snapshot.passes, w.passes, strict=True):
+            assert list(ours.order) == theirs.order
+            for key, row in theirs.captures.items():
+                pairs = zip(ours.at(key), row, strict=True)
+                assert all(mine is other is None or same(mine, other) for mine, other in pairs)
+        for key in range(len(w)):
+            assert str(snapshot[key].saved) == str(w[key].saved)
 
 
 @given(programs)
