@@ -359,7 +359,13 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       )}
       <QuizStrip quiz={quiz} hasPass={pass !== null} />
       <div class="gw-main">
-        <div class="gw-graph-tab" id="gw-tab-graph" role="tabpanel" aria-label="Graph" inert={tab !== "graph"}>
+        <div
+          class="gw-graph-tab"
+          id="gw-tab-graph"
+          role="tabpanel"
+          aria-label="Graph"
+          inert={tab !== "graph"}
+        >
           <div class="gw-left">
             <div class="gw-canvas" ref={frame}>
               {placed && net ? (
