@@ -35,6 +35,7 @@ SMALL = 1 << 16
 PASSES = 200
 """Passes that are kept."""
 _NOTHING: list[Handed] = []
+_DROP, _HOLD, _COPY = range(3)
 
 FOLLOWED = 1_000
 """Nodes up to which it is also noted what each hands on, and what each hook of the user's does."""
@@ -105,6 +106,8 @@ class Recorder:
         self._feeders: dict[int, list[tuple[int, int, int]]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
         self._only: dict[Place, tuple[int, int]] = {}  # places to which but one slot leads: node and slot
+        self._quick: dict[int, tuple[int, int, Same]] = {}  # see take_small: the only slot that leads there, -1 none
+        self._plans: dict[int, tuple[int, ...]] = {}  # what to do with what a node hands to each slot
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
         self._observes = len(nodes) <= FOLLOWED and all(form.device == "cpu" for form in columns.forms)
         me = weakref.ref(self)
@@ -118,6 +121,12 @@ class Recorder:
                 found = self._slots[source][slot]
                 if found is not None and found.single:
                     self._only[target, output] = (source, slot)
+            for key, size in enumerate(self._sizes):
+                if size <= SMALL and key not in self._leaves and key not in columns.multi:
+                    self._quick[key] = (*self._only.get((key, 0), (-1, 0)), Same((key, 0)))
+                slots = self._slots[key]
+                if key not in self._functions and all(s is None or s.single or s.size <= SMALL for s in slots):
+                    self._plans[key] = tuple(_DROP if s is None else _HOLD if s.single else _COPY for s in slots)
             self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
             self._handles += [
                 node.register_hook(functools.partial(_left, me, key))
@@ -188,21 +197,33 @@ class Recorder:
             one = self._begin(_task_id(), key, gradients)
         if not one.number and key not in self._shared:
             self._adopt(one, key)
-        used = self._used + self._costs[key]
-        if one.plain and key not in self._leaves and used <= self._budget and len(gradients) == 1:
-            gradient = gradients[0]
-            if type(gradient) is torch.Tensor:
-                self._used = used
-                self._lent += self._sizes[key] - self._costs[key]
-                if self._sizes[key] <= SMALL:
-                    one.add(key, (gradient.clone(),))
-                else:
-                    one.add(key, gradients, gradient._version)
-                self._recognize(one, (key, 0), gradient)
-                return
         self._take(one, key, gradients)
         for output, gradient in enumerate(gradients):
             self._recognize(one, (key, output), gradient)
+
+    def take_small(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> bool:
+        """The same for what most nodes of small graphs get, at a third of the cost; False if it is something else."""
+        quick = self._quick.get(key)
+        if quick is None:
+            return False
+        one = self._running.get(_task_id())
+        gradient = gradients[0]
+        used = self._used + self._costs[key]
+        if one is None or not one.plain or not one.number or type(gradient) is not torch.Tensor or used > self._budget:
+            return False
+        self._used = used
+        one.steps[key] = len(one.order)
+        one.order.append(key)
+        one.arrived.append((gradient.clone(),))
+        one.versions.append(-1)
+        source, slot, same = quick
+        row = one.handed.get(one.steps.get(source, -1), _NOTHING)
+        if slot < len(row):
+            if row[slot] is gradient:
+                row[slot] = same
+            else:
+                self._recognize(one, (key, 0), gradient)
+        return True
 
     def _take(self, one: BackwardPass, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
         if one.wrapped:
@@ -263,15 +284,32 @@ class Recorder:
         step = None if one is None else one.steps.get(key)
         if one is None or step is None or one.wrapped:
             return
-        if key in self._functions:
-            handed = _asked_for(handed)
-        one.handed[step] = [
-            None if gradient is None or slot is None else self._handed(one, slot, gradient)
-            for gradient, slot in zip(handed, self._slots[key], strict=False)
-        ]
+        plan = self._plans.get(key) if one.plain else None
+        if plan is not None:
+            one.handed[step] = [
+                None
+                if gradient is None or what == _DROP
+                else gradient
+                if what == _HOLD
+                else gradient.clone()
+                if type(gradient) is torch.Tensor
+                else _detached(gradient, 0)
+                for gradient, what in zip(handed, plan, strict=False)
+            ]
+        else:
+            with torch._C.DisableTorchFunction():
+                one.handed[step] = self._note_handed(one, key, handed)
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
+
+    def _note_handed(self, one: BackwardPass, key: int, handed: tuple[torch.Tensor | None, ...]) -> list[Handed]:
+        if key in self._functions:
+            handed = _asked_for(handed)
+        return [
+            None if gradient is None or slot is None else self._handed(one, slot, gradient)
+            for gradient, slot in zip(handed, self._slots[key], strict=False)
+        ]
 
     def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
         # Held until it arrives. A part of a sum can't be: torch would not add to it in place, and that counts as a
@@ -387,7 +425,8 @@ class Recorder:
         one.wrapped = any(g is not None and is_wrapped(g) for g in gradients)
         one.note = "Its gradients belong to a function transform or a batch, and can't be read." * one.wrapped
         one.create_graph = torch.is_grad_enabled()
-        one.plain = not one.wrapped and not one.create_graph and not torch._C._len_torch_dispatch_stack()
+        modes = torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack()
+        one.plain = not (one.wrapped or one.create_graph or modes)
         one.second_from = _next_sequence()
         call = running_call()
         one.depth, one.accumulates, one.whole = call.depth, call.accumulates, call.inputs == ()
@@ -584,8 +623,9 @@ def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.T
     if me is None:
         return
     try:
-        with torch._C.DisableTorchFunction():
-            me.take(key, gradients)
+        if not me.take_small(key, gradients):
+            with torch._C.DisableTorchFunction():
+                me.take(key, gradients)
     except Exception as error:
         me.failed(key, error)
 
@@ -595,8 +635,7 @@ def _left(recorder: weakref.ref[Recorder], key: int, handed: tuple[Any, ...], re
     if me is None:
         return
     try:
-        with torch._C.DisableTorchFunction():
-            me.leave(key, handed, received)
+        me.leave(key, handed, received)
     except Exception:  # what it handed on stays unknown
         return
 
