@@ -66,8 +66,9 @@ def html_page(inspection: Inspection, state: Mapping[str, Any], collapsed: list[
         collapsed: ids of the groups that are drawn as one box.
     """
     graph = _wire.graph_payload(inspection)
-    live, told = _live(inspection, collapsed)
-    details, left_out = _all_details(inspection, state["selected"])
+    with inspection.walked_once():
+        live, told = _live(inspection, collapsed)
+        details, left_out = _all_details(inspection, state["selected"])
     graph["notes"] += [*told, *left_out]
     named = _wire.references_payload(inspection, _NAMED)
     parts = {
