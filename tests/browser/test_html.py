@@ -69,7 +69,7 @@ def test_it_answers_from_disk_without_a_network(opened):
     expect(panel.locator('[aria-label^="dL/da"]')).to_have_attribute(
         "aria-label", "dL/da = dL/dd · b = 1.3 · 1.2 = 1.56"
     )
-    expect(panel).to_contain_text("d is not a leaf")
+    expect(panel).to_contain_text("Freed by backward()")
     # step by step
     page.keyboard.press("[")
     expect(figure.root.locator("[data-gw-step]").first).to_be_visible()
@@ -77,9 +77,9 @@ def test_it_answers_from_disk_without_a_network(opened):
     figure.root.locator("[data-gw-tab-of=trace]").click()
     expect(figure.root.locator("[data-gw-side=trace]")).to_contain_text("1.716")
     # the references
-    figure.root.get_by_role("tab", name="References").click()
+    figure.root.locator("[data-gw-tab=references]").click()
     expect(figure.root.locator(".gw-references")).to_contain_text("a")
-    figure.root.get_by_role("tab", name="Graph").click()
+    figure.root.locator("[data-gw-tab=graph]").click()
     # the code that made it
     expect(figure.root).to_contain_text("d = a * b")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -122,7 +122,6 @@ def test_nothing_hostile_runs(opened):
     expect(figure.panel).to_be_visible()
     assert page.evaluate("window.pwned") is None
     assert page.locator("img").count() == 0
-    assert "window.pwned" in page.title() or "$" in page.title()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -139,5 +138,5 @@ def test_without_scripts_the_graph_is_told_as_text(opened, browser, tmp_path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(path.as_uri())
-    expect(page.locator("noscript pre")).to_contain_text("e = Mul: 5 nodes, 5 edges")
+    expect(page.locator("noscript pre")).to_contain_text("e = Mul: 5 nodes, 4 edges")
     context.close()
