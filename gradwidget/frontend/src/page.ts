@@ -45,12 +45,31 @@ function fill(element: HTMLElement, host: PageHost): void {
   window.addEventListener("resize", adjust);
 }
 
+/** The page is all figure: what is pressed outside of it is meant for it. */
+function hand(element: HTMLElement): void {
+  const root = element.firstElementChild?.shadowRoot?.querySelector(".gw-root");
+  document.addEventListener("keydown", (event) => {
+    if (event.target !== document.body) return;
+    const same = new KeyboardEvent("keydown", { ...keysOf(event), cancelable: true });
+    if (!root?.dispatchEvent(same)) event.preventDefault();
+  });
+}
+
+const keysOf = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent) => ({
+  key,
+  ctrlKey,
+  metaKey,
+  altKey,
+  shiftKey,
+});
+
 /** Called by a page of its own, once. */
 export async function openPage(): Promise<void> {
   const element = document.getElementById("gradwidget");
   if (!element) return;
   try {
     fill(element, open(element, await data()));
+    hand(element);
   } catch (error) {
     const note = document.createElement("p");
     note.setAttribute("role", "alert");
