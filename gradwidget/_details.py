@@ -28,7 +28,7 @@ AT_ONCE = 60
 DETAIL_BYTES = 400_000
 DETAIL_ELEMENTS = 1 << 21
 """Elements that are summarised for it: some 50 ms."""
-_SENT_SIDE = 8
+SENT_SIDE = 8
 
 
 class Summaries:
@@ -381,7 +381,7 @@ def details_payload(inspection: Inspection, most: int) -> Json:
     if len(inspection) > most:
         return {}
     found: Json = {}
-    summaries = Summaries(_SENT_SIDE)
+    summaries = Summaries(SENT_SIDE)
     size = 0
     for key in range(len(inspection)):
         one = detail(inspection, key, summaries)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import re
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 from types import FrameType
 from typing import Any
@@ -111,6 +112,7 @@ class Inspection:
         self._nodes: list[Node] | None = None
         self._hold(resolved.roots, nodes)
         self._index = {}
+        self._walked: dict[Node, int] = {}
         self._leaves = {}
         if watch:
             self._watch(nodes)
@@ -458,7 +460,7 @@ class Inspection:
                 )
                 for n, s in last.items()
             }
-        self._index = {node: k for k, node in enumerate(nodes)}
+        self._index = self._walked or {node: k for k, node in enumerate(nodes)}
         try:
             found: dict[str, tuple[Saved, torch.Tensor | None]] = {}
             for reading in _saved.read(nodes[key]):
@@ -505,6 +507,19 @@ class Inspection:
         """Keep the user's graph alive no longer."""
         self._roots = None
         self._nodes = None
+
+    @contextlib.contextmanager
+    def walked_once(self) -> Iterator[None]:
+        """Many nodes are read in a row: the graph is walked once for all of them."""
+        held, nodes = self._nodes, self.nodes()
+        self._nodes = nodes
+        self._walked = {node: key for key, node in enumerate(nodes or ())}
+        try:
+            yield
+        finally:
+            self._walked = {}
+            if held is None:
+                self._nodes = None
 
     def nodes(self) -> list[Node] | None:
         """The graph's nodes by number, or None if it is gone."""

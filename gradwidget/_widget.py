@@ -20,8 +20,10 @@ from comm import DummyComm
 from gradwidget import _details, _dot, _export, _static, _stored, _wire
 from gradwidget._cells import CellRecord
 from gradwidget._errors import GradWidgetError, OptionError, near
+from gradwidget._files import write_whole
 from gradwidget._folding import checked, refolded
 from gradwidget._history import History
+from gradwidget._html_page import html_page
 from gradwidget._inspect import Inspection
 from gradwidget._ipython import after_cell
 from gradwidget._names import calling_frame
@@ -220,6 +222,28 @@ class GradWidget(anywidget.AnyWidget):
     def to_dot(self) -> str:
         """The graph in graphviz' DOT language, with names, values and gradients."""
         return _dot.to_dot(self._inspection)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """The figure as one HTML page that needs no kernel and no internet, as it is now.
+
+        It answers clicks, unfolds, searches and replays as here, follows the reader's light or dark theme, and loads
+        nothing. Details come along up to 20 MB before compression; what is left out is told on the page.
+
+        Args:
+            path: of the file, which is written whole or not at all. Without it the page's text is returned.
+
+        Raises:
+            OptionError: `path` is no path.
+            GradWidgetError: the file can't be written; what was there before still is.
+        """
+        selected = None if self.selected is None else self._inspection.find(self.selected)[0]
+        shown = {"step": self.step, "height": self.height, "direction": self.direction}
+        asked = {"quiz": self._quiz, "answers": self._answers}
+        page = html_page(self._inspection, {"selected": selected, **shown, **asked}, list(self.collapsed))
+        if path is None:
+            return page
+        write_whole(path, page.encode("utf-8"))
+        return None
 
     def trace(self, *, tangent: str | Mapping[str, Any] | None = None) -> Trace:
         """The evaluation trace as in arXiv:1502.05767, Tables 2 and 3: a list of `TraceRow`, inputs first.

@@ -3,6 +3,9 @@ import type { Host } from "./host";
 import { type AnyModel, ModelHost } from "./hosts/model";
 import { mount } from "./mount";
 
+/** The same bundle opens the page that `to_html` writes. */
+export { openPage } from "./page";
+
 interface Initialize {
   model: AnyModel;
   signal?: AbortSignal;

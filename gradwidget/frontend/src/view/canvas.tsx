@@ -195,6 +195,30 @@ export function Canvas({
     });
   };
 
+  /** The open group around a box. */
+  const around = (node: PlacedNode | undefined): number | null =>
+    node?.frame !== undefined ? (placed.frames?.[node.frame]?.group ?? null) : null;
+
+  /** The group that was folded or unfolded here: the box that had the focus is gone then. */
+  const turned = useRef<number | null>(null);
+  const open = (group: number) => {
+    turned.current = group;
+    onOpen(group);
+  };
+  const close = (group: number) => {
+    turned.current = group;
+    onClose(group);
+  };
+  useLayoutEffect(() => {
+    const group = turned.current;
+    turned.current = null;
+    // A refused unfolding turns nothing, and whoever went on elsewhere stays there.
+    if (group === null || !lost(surface.current)) return;
+    const inside = (node: PlacedNode) => isButton(node) && around(node) === group;
+    const next = placed.nodes.find((node) => node.key === groupKey(group)) ?? placed.nodes.find(inside);
+    if (next) focus(next.id);
+  }, [placed]);
+
   /** What a click on a frame, or on the sign of a folded group, asks for. */
   const asked = (event: MouseEvent, name: string): number | null => {
     const value = (event.target as Element).closest(`[${name}]`)?.getAttribute(name);
@@ -202,11 +226,11 @@ export function Canvas({
   };
 
   const click = (event: MouseEvent) => {
-    const [fold, open, frame] = ["data-gw-fold", "data-gw-open", "data-gw-frame"].map((name) =>
+    const [fold, unfold, frame] = ["data-gw-fold", "data-gw-open", "data-gw-frame"].map((name) =>
       asked(event, name),
     );
-    if (fold != null) return onClose(fold);
-    if (open != null) return onOpen(open);
+    if (fold != null) return close(fold);
+    if (unfold != null) return open(unfold);
     if (frame != null) {
       surface.current?.focus({ preventScroll: true });
       return onSelect(groupKey(frame));
@@ -223,14 +247,10 @@ export function Canvas({
 
   const double = (event: MouseEvent) => {
     const frame = asked(event, "data-gw-frame");
-    if (frame !== null) return onClose(frame);
+    if (frame !== null) return close(frame);
     const node = nodeOf(event);
-    if (node?.role === "group" && asked(event, "data-gw-open") === null) onOpen(groupKey(node.key));
+    if (node?.role === "group" && asked(event, "data-gw-open") === null) open(groupKey(node.key));
   };
-
-  /** The open group around a box. */
-  const around = (node: PlacedNode | undefined): number | null =>
-    node?.frame !== undefined ? (placed.frames?.[node.frame]?.group ?? null) : null;
 
   const move = (way: Way) => {
     const next = active && neighbour(placed, net, active.id, way);
@@ -245,11 +265,11 @@ export function Canvas({
     const here = nodeOf(event) ?? active;
     const fold = (event.target as Element).getAttribute("data-gw-fold");
     if (way) move(way);
-    else if (event.key === "Enter" && fold) onClose(Number(fold));
+    else if (event.key === "Enter" && fold) close(Number(fold));
     else if (event.key === "Backspace" || (event.key === "Enter" && event.shiftKey)) {
       const group = around(here);
-      if (group !== null) onClose(group);
-    } else if (event.key === "Enter" && here?.role === "group") onOpen(groupKey(here.key));
+      if (group !== null) close(group);
+    } else if (event.key === "Enter" && here?.role === "group") open(groupKey(here.key));
     else if (event.key === "Enter" || event.key === " ") here && onSelect(here.key);
     else if (event.key === "Escape") onSelect(null);
     else if (event.key === "+" || event.key === "=") camera.zoom(ZOOM_STEP);
@@ -290,4 +310,13 @@ export function Canvas({
       </g>
     </svg>
   );
+}
+
+/** Nothing has the focus, or what has it is in the picture. */
+function lost(surface: SVGSVGElement | null): boolean {
+  const root = surface?.getRootNode();
+  if (!(root instanceof ShadowRoot)) return false;
+  const { activeElement } = root;
+  if (activeElement) return !!surface?.contains(activeElement);
+  return !document.activeElement || document.activeElement === document.body;
 }

@@ -102,7 +102,7 @@ export function Header({
             <button
               type="button"
               class={large ? "gw-button gw-lit" : "gw-button"}
-              aria-label="Larger type"
+              aria-label="Aa: larger type"
               aria-pressed={large}
               title="Larger type, for the back row"
               data-gw-large=""
@@ -164,7 +164,7 @@ function ColourSwitch({ colour, onColour }: Pick<Props, "colour" | "onColour">) 
             key={name}
             type="button"
             class={name === colour ? "gw-lit" : ""}
-            aria-label={title}
+            aria-label={`${text}: ${title}`}
             aria-pressed={name === colour}
             title={title}
             data-gw-colour={name}

@@ -183,4 +183,4 @@ const sentencesOf = ({ sentences }: ReferencesPayload, index: number): string[] 
     .map(({ parts }) => parts.map(([text]) => text).join(""));
 
 const spoken = (one: ReferenceObject, sentences: string[]): string =>
-  `${one.names.join(", ")}: ${one.title}; ${one.verdict}. ${one.note}. ${sentences.join(" ") || one.about}`;
+  `${one.names.join(", ")}: ${one.title}; ${one.verdict}. ${one.note}. ${sentences.join(" ") || one.about}${one.node === null ? "" : " Show in graph."}`;
