@@ -149,7 +149,9 @@ def _all_details(inspection: Inspection, selected: int | None) -> tuple[Json, li
         room -= len(json.dumps(one, ensure_ascii=False).encode("utf-8", "replace"))
         if room < 0:
             most = f"{DETAIL_BYTES / 1_000_000:g} MB"
-            told = f"This page answers clicks on {len(found):,} of the {size:,} nodes, those nearest the outputs: {most}"
+            told = (
+                f"This page answers clicks on {len(found):,} of the {size:,} nodes, those nearest the outputs: {most}"
+            )
             return found, [f"{told} of details is the most that it holds."]
         found[str(key)] = one
     return found, []
