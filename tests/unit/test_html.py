@@ -195,7 +195,7 @@ def test_it_is_written_to_a_path(tmp_path, kind):
     path.write_text("old")
     assert w.to_html(kind(path)) is None
     assert path.read_bytes() == w.to_html().encode("utf-8")
-    assert os.listdir(tmp_path) == ["graph.html"]
+    assert [one.name for one in tmp_path.iterdir()] == ["graph.html"]
     assert path.stat().st_mode & 0o777 == 0o666 & ~umask()
 
 
@@ -225,7 +225,7 @@ def test_a_place_that_can_not_be_written_is_told(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GradWidgetError, match="can't be written"):
         abc().to_html(path)
-    assert os.listdir(tmp_path) == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_was_there_stays_when_writing_fails(tmp_path, monkeypatch):
@@ -239,7 +239,7 @@ def test_what_was_there_stays_when_writing_fails(tmp_path, monkeypatch):
     with pytest.raises(GradWidgetError, match="No space left on device"):
         abc().to_html(path)
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["graph.html"]
+    assert [one.name for one in tmp_path.iterdir()] == ["graph.html"]
 
 
 def test_the_bundle_opens_the_page_once():
