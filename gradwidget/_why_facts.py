@@ -11,6 +11,7 @@ import torch
 
 from gradwidget import _saved, _told
 from gradwidget._inspect import Inspection, alive
+from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Node
@@ -132,8 +133,11 @@ class Facts:
 
     @cached_property
     def no_grad_view(self) -> bool:
-        base = self._read(lambda t: t._base, None)
-        return self.requires_grad and self.tensor is not None and self.node is None and base is not None
+        return bool(self._read(is_no_grad_view, False))
+
+    @cached_property
+    def transformed(self) -> bool:
+        return bool(self._read(in_transform, False))
 
     @cached_property
     def base(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwidget import _names
+from gradwidget._outputs import is_no_grad_view
 from gradwidget._summary import form_of, readable, unobserved
 
 COMPARED = 1 << 16
@@ -87,7 +88,7 @@ class Scope:
 def tracked(tensor: torch.Tensor) -> bool:
     """Whether a tensor needs a gradient and its history can be read."""
     try:
-        return tensor.requires_grad and (tensor.grad_fn is not None or tensor._base is None)
+        return tensor.requires_grad and (tensor.grad_fn is not None or not is_no_grad_view(tensor))
     except RuntimeError:  # a stale view
         return False
 

@@ -37,6 +37,14 @@ _FLAG = "{f.name}.requires_grad is False"
 
 ITSELF: tuple[Leaf, ...] = (
     Leaf(
+        "transform",
+        lambda f: f.transformed,
+        "{f.name} lives inside a transform of `torch.func` (`grad`, `vmap`, `jvp`): what is recorded for it is not in "
+        "the ordinary graph, has no `.grad`, and ends with the transform.",
+        "Look at what the transform returns, or compute outside of it with `requires_grad_()` and `backward()`.",
+        ("{f.name} is a wrapper of torch.func",),
+    ),
+    Leaf(
         "rounded",
         lambda f: f.discrete and f.taken_from is not None and f.taken_from.kind == "rounded",
         "{f.name} holds {f.dtype}, made from {f.taken_from.source} by {f.taken_from.how}: whole numbers jump, so they "
@@ -152,10 +160,9 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "no-grad-view",
         lambda f: f.no_grad_view,
-        "{f.name} is a view of {f.base} made under `no_grad`: it says requires_grad=True and is_leaf=True, but "
-        "it has no "
-        "history, and no gradient ever arrives.",
-        "Make the view outside of `no_grad`.",
+        "{f.name} is a view of {f.base} made under `no_grad` (or before {f.base} required a gradient): it says "
+        "requires_grad=True and is_leaf=True, but it has no history, and no gradient ever arrives.",
+        "Make the view outside of `no_grad`, and after `requires_grad_()`.",
         ("{f.name}.requires_grad is True", "{f.name}.grad_fn is None", "{f.name}._base is {f.base}"),
     ),
 )

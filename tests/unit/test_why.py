@@ -160,6 +160,60 @@ def a_view_made_under_no_grad():
     return why(view)
 
 
+@situation("transform", "torch.func", "x")
+def inside_a_transform():
+    found = []
+
+    def f(x):
+        found.append(why(x))
+        found.append(why(x * 2, x.sum()))
+        return (x * x).sum()
+
+    torch.func.grad(f)(torch.ones(3))
+    torch.func.vmap(f)(torch.ones(3, 2))
+    assert {one.kind for one in found} == {"transform"}
+    return found[0]
+
+
+class Plain(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.arange(6.0).reshape(2, 3),
+        lambda: torch.linspace(0, 1, 4).view(2, 2),
+        lambda: torch.randn(4)[:2],
+        lambda: torch.ones(3, 3).T,
+        lambda: torch.ones(3, 3)[0],
+        lambda: torch.ones(3).as_subclass(Plain),
+    ],
+    ids=["reshape", "view", "slice", "transpose", "index", "subclass"],
+)
+def test_a_leaf_that_is_a_view_is_a_leaf(make):
+    a = make().requires_grad_()
+    loss = (a**2).sum()
+    assert why(a, loss).kind == "not-run"
+    w = GradWidget(loss)
+    assert w["a"].why.kind in ("", "not-run")
+    loss.backward()
+    assert why(a, loss).kind == "present"
+    assert not w["a"].why
+
+
+def test_a_view_that_was_marked_before_its_base_is_a_leaf():
+    base = torch.ones(3)
+    view = base[:2].requires_grad_()
+    base.requires_grad_()
+    assert why(view, (view * 2).sum()).kind == "not-run"
+    early = torch.ones(3)[:2]
+    early._base.requires_grad_()
+    found = why(early)
+    assert found.kind == "no-grad-view"
+    assert "or before" in found.cause
+
+
 # --- its way to the output --------------------------------------------------------------------------------------------
 
 
