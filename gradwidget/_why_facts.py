@@ -726,7 +726,10 @@ class Facts:
     def also(self, kind: str) -> tuple[str, ...]:
         """What else is unusual about a gradient that is there."""
         found = []
-        if kind not in ("accumulated", "zero") and self.numbers.accumulated is not None:
+        if (
+            kind not in ("accumulated", "changed-since", "zero", "zeroed", "cancels")
+            and self.numbers.accumulated is not None
+        ):
             found.append(self.numbers.accumulated.evidence[0])
         if kind in ("hook", "accumulated", "changed-since") and self.is_leaf:
             for other in (self.numbers.several, self.numbers.broadcast):

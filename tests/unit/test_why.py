@@ -863,6 +863,24 @@ def an_overflow():
     return watched(lambda x: torch.where(x > 500, torch.zeros(2), x.exp()).sum(), [1000.0, 0.0])
 
 
+@pytest.mark.parametrize("watch", [True, False], ids=["watched", "unwatched"])
+@pytest.mark.parametrize(("power", "dtype", "wider"), [(3, torch.float16, "float"), (20, torch.float32, "double")])
+def test_a_power_that_overflows(power, dtype, wider, watch):
+    a = torch.tensor([300.0], dtype=dtype, requires_grad=True)
+    loss = (a**power).clamp(max=1e4).sum() * 1e-4 + (a**power).sum()
+    w = GradWidget(loss) if watch else None
+    loss.backward()
+    found = why(a, loss)
+    assert found.kind == "overflow", str(found)
+    assert "dtype" in found.cause
+    assert f".{wider}()" in found.remedy
+    b = getattr(torch.tensor([300.0]), wider)().requires_grad_()
+    (b**power).sum().backward()
+    assert b.grad.isfinite().all()
+    if w is not None:
+        w.close()
+
+
 @situation("nan-degenerate", "eigenvalues")
 def equal_eigenvalues():
     x = torch.eye(2, requires_grad=True)
@@ -989,7 +1007,7 @@ def accumulated_over_two_losses_unwatched():
     return why(x)
 
 
-@situation("accumulated", "written to again", "does not tell which")
+@situation("accumulated", "written to several times", "does not tell which")
 def accumulated_unwatched():
     x = leaf()
     for _ in range(3):
@@ -1017,6 +1035,76 @@ def clipped():
     loss.backward()
     nn.utils.clip_grad_norm_([x], 0.1)
     assert len(w)
+    return why(x, loss)
+
+
+@situation("accumulated", "held a gradient before", "brought [1, 1, 1]", "zero_grad()")
+def accumulated_before_the_widget_was_made():
+    x = leaf()
+    for i in range(3):
+        loss = (x * 1).sum()
+        if i == 2:
+            w = GradWidget(loss)
+        loss.backward()
+    assert w["x"].why.kind == "accumulated"
+    return why(x, loss)
+
+
+@situation("present", "finite, not zero")
+def zeros_before_the_widget_was_made():
+    x = leaf()
+    x.grad = torch.zeros(3)
+    loss = (x * 1).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    assert len(w)
+    return why(x, loss)
+
+
+@situation("zeroed", "after the pass", "brought [2, 2, 2]", "set_to_none=False")
+def zeroed_after_the_pass():
+    x = leaf()
+    loss = (x * 2).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    torch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)
+    assert len(w)
+    return why(x, loss)
+
+
+@situation("cancels", "passes 1 and 2", "sum is 0")
+def passes_that_cancel():
+    x = leaf()
+    loss = (x * 2).sum()
+    w = GradWidget(loss)
+    loss.backward(retain_graph=True)
+    loss.backward(torch.tensor(-1.0))
+    assert len(w)
+    return why(x, loss)
+
+
+@situation("changed-since", "double", "post-accumulate hook on x")
+def changed_by_a_hook_after_accumulation():
+    def double(t):
+        t.grad.mul_(2)
+
+    x = leaf()
+    x.register_post_accumulate_grad_hook(double)
+    loss = (x * 2).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    assert len(w)
+    found = why(x, loss)
+    assert len(set(found.evidence)) == len(found.evidence)
+    return found
+
+
+@situation("several-uses", "used 4 times")
+def used_four_times_in_one_pass_unwatched():
+    x = leaf()
+    loss = (x * 1 + x * 2 + x * 3 + x * 4).sum()
+    loss.backward()
+    assert x.grad._version > 1
     return why(x, loss)
 
 
