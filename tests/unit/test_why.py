@@ -142,7 +142,7 @@ def an_item_wrapped_again():
     return why(again)
 
 
-@situation("untracked", "no_grad", "constant", "gw.record()")
+@situation("untracked", "no_grad", "constant", "does not keep which")
 def a_constant_or_a_no_grad_result():
     x = leaf()
     with torch.no_grad():
@@ -316,6 +316,110 @@ def a_comparison_upstream():
     score, w = leaf([-1.0, 2.0, 0.5]), leaf()
     loss = ((score > 0).float() * w).sum()
     return why(score, loss)
+
+
+def bystander():
+    a, b = nn.Linear(2, 2), nn.Linear(2, 2)
+    x = torch.tensor([[0.3, 0.7]])
+    return a, b, a(x), b(x)
+
+
+@situation("unused-branch", "ya is the last")
+def a_bystander_is_not_blamed():
+    a, b, ya, yb = bystander()
+    logged, pred = ya.detach(), ya.argmax(1)
+    loss = yb.sum()
+    assert len((logged, pred, b)) == 3
+    return why(a.weight, loss)
+
+
+@situation("detached-upstream", "it was not used there, or", "One possibility: logged")
+def a_bystander_after_backward_is_a_possibility():
+    a, b, ya, yb = bystander()
+    logged = ya.detach()
+    loss = yb.sum()
+    loss.backward()
+    assert len((logged, b)) == 2
+    return why(a.weight, loss)
+
+
+@situation("untracked", "constant")
+def positions_are_no_argsort():
+    x = leaf([1.2, 2.7, 3.1])
+    pos = torch.arange(3.0)
+    assert x is not None
+    return why(pos)
+
+
+@situation("rounded", "a comparison of x, so it could", "Or it is a constant")
+def a_comparison_cast_to_floats():
+    x = leaf([1.2, 2.7])
+    acc = (x > 2).float()
+    return why(acc)
+
+
+@situation("integer", "int64")
+def labels_are_no_argmax():
+    logits = leaf([[1.5, 0.0], [0.5, 2.0]])
+    labels = torch.tensor([0, 1])
+    assert logits is not None
+    return why(labels)
+
+
+@situation("not-reachable", "As far as autograd recorded", "the leaves behind loss are k")
+def features_under_no_grad():
+    net, k = nn.Linear(2, 2), leaf([0.5, 1.5])
+    with torch.no_grad():
+        feat = net(torch.ones(1, 2))
+    loss = (feat * k).sum()
+    return why(net.weight, loss)
+
+
+@situation("not-reachable", "the leaves behind loss are delta")
+def an_adversarial_delta():
+    net = nn.Linear(2, 2).requires_grad_(False)
+    delta = torch.full((1, 2), 0.3, requires_grad=True)
+    loss = net(torch.ones(1, 2) + delta).sum()
+    net.requires_grad_()
+    return why(net.bias, loss)
+
+
+@situation("not-reachable", "was not computed from net.weight")
+def functional_call_with_its_own_parameters():
+    net = nn.Linear(2, 2)
+    own = {n: torch.full_like(p, 0.3).requires_grad_() for n, p in net.named_parameters()}
+    loss = torch.func.functional_call(net, own, (torch.ones(1, 2),)).sum()
+    return why(net.weight, loss)
+
+
+@situation("not-reachable", "before `requires_grad_()` was called")
+def marked_after_the_forward_pass():
+    a, k = torch.ones(3), leaf()
+    loss = (a + k).sum()
+    a.requires_grad_()
+    return why(a, loss)
+
+
+@situation("marked-late", "before it required a gradient", "as a constant")
+def marked_after_it_was_saved():
+    a, k = torch.ones(3), leaf()
+    loss = (a * k).sum()
+    a.requires_grad_()
+    return why(a, loss)
+
+
+@situation("unused-branch", "aux, made in test_why.py:")
+def an_unused_branch_that_was_recorded():
+    import gradwidget as gw
+
+    x, w = leaf(), leaf()
+    with gw.record():
+        aux = x.exp()
+        loss = (w * 2).sum()
+    found = why(x, loss)
+    assert aux is not None
+    assert "gw.record" not in str(found)
+    return found
 
 
 @situation("copy-used", "x64", "same values")
