@@ -152,9 +152,15 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
                 "needs no gradient, so no graph leads to it.",
                 "Compute it from tensors with requires_grad=True, outside of no_grad() and without detach() or .data.",
             )
-        if tensor._base is not None:
+        if in_transform(tensor):
             raise NoGraphError(
-                "is a view made under no_grad: it says requires_grad=True, but no gradient ever passes it.",
+                "lives inside a transform of torch.func, whose graph ends with it.",
+                "Give a tensor from outside of torch.func.grad and vmap.",
+            )
+        if is_no_grad_view(tensor):
+            raise NoGraphError(
+                "is a view made under no_grad (or before its base required a gradient): it says requires_grad=True, "
+                "but no gradient ever passes it.",
                 "Make the view outside of no_grad.",
             )
         try:
@@ -164,6 +170,28 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
                 f"is a leaf whose node torch can't make ({str(error).splitlines()[0][:80]}).",
                 "Give what is computed from it.",
             ) from None
+
+
+def in_transform(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is a wrapper of `torch.func`: its history is not in the ordinary graph."""
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+
+
+def is_no_grad_view(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has its requires_grad from the tensor that it is a view of, without a history of its own.
+
+    A view of what needs no gradient, or one that was marked itself, is a leaf as any other. May raise what torch
+    raises for stale views.
+    """
+    with torch._C.DisableTorchFunction():
+        base = tensor._base
+        if base is None or not tensor.requires_grad or tensor.grad_fn is not None or not base.requires_grad:
+            return False
+        try:
+            torch.autograd.graph.get_gradient_edge(tensor)
+        except (AssertionError, AttributeError, RuntimeError):  # it has no node that could take a gradient
+            return True
+        return False
 
 
 def _wrong_type(values: tuple[Any, ...]) -> OutputTypeError:

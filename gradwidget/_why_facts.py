@@ -11,11 +11,12 @@ import torch
 
 from gradwidget import _saved, _told
 from gradwidget._inspect import Inspection, alive
+from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers
-from gradwidget._why_scope import Cut, Owner, Scope, cut_between, same_values, shares_memory, tracked
+from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -132,8 +133,11 @@ class Facts:
 
     @cached_property
     def no_grad_view(self) -> bool:
-        base = self._read(lambda t: t._base, None)
-        return self.requires_grad and self.tensor is not None and self.node is None and base is not None
+        return bool(self._read(is_no_grad_view, False))
+
+    @cached_property
+    def transformed(self) -> bool:
+        return bool(self._read(in_transform, False))
 
     @cached_property
     def base(self) -> str:
@@ -446,10 +450,11 @@ class Facts:
     @cached_property
     def entering(self) -> list[tuple[str, torch.Tensor, int]]:
         """Tensors without history that the outputs' graph has saved, and the nodes they enter."""
-        if self.here is None:
-            return []
+        return self._constants(sorted(self.in_outputs))
+
+    def _constants(self, keys: list[int]) -> list[tuple[str, torch.Tensor, int]]:
         found = []
-        for key in sorted(self.in_outputs)[:LOOKED_AT]:
+        for key in keys[:LOOKED_AT]:
             if key >= len(self.nodes):
                 break
             for reading in _saved.read(self.nodes[key]):
@@ -460,27 +465,77 @@ class Facts:
 
     @cached_property
     def cut(self) -> Cut | None:
-        """Where between the tensor and the outputs the graph was cut."""
+        """Where between the tensor and the outputs the graph was cut, or could have been."""
         sources = self.leads_to[:_NAMED]
-        plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t)]
-        if self.output is not None and not tracked(self.output):
-            plain.insert(0, (self.outputs, self.output, -1))
+        output = [] if self.output is None or tracked(self.output) else [(self.outputs, self.output, -1)]
+        plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t) and t is not self.output]
         own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
         own += [tensor for _, tensor in sources]
         leaves = [(n, t, -1) for n, t in self.leaves if not any(t is one for one in own)]
-        for ends, equal in (
-            (self.entering, False),
-            (leaves, False),
-            (plain, False),
-            (self.entering, True),
-            (plain, True),
+        for ends, equal, enters in (
+            (self.entering, False, True),
+            (leaves, False, True),
+            (output, False, True),
+            (plain, False, False),
+            (self.entering, True, True),
+            (output, True, True),
+            (plain, True, False),
         ):
+            if not enters and not self.open_to_more:
+                continue
             found = next(cut_between(sources, ends[:_NAMED], equal=equal), None)
             if found is not None:
-                return found
+                return found._replace(enters=enters)
             if ends is self.entering and not equal and (seen := self._seen_cut(sources)) is not None:
                 return seen
         return None
+
+    @cached_property
+    @unobserved()
+    def marked_late(self) -> bool:
+        """The outputs have saved this very tensor, but lead to no node of it: it needed no gradient yet."""
+        if self.reached or self.tensor is None or not self.is_leaf or self.parameter:
+            return False
+        for key in sorted(self.in_outputs)[:LOOKED_AT]:
+            for reading in _saved.read(self.nodes[key]) if key < len(self.nodes) else ():
+                one = reading.tensor
+                if one is not None and tracked(one) and one.grad_fn is None and shares_memory(one, self.tensor):
+                    return form_of(one).shape == form_of(self.tensor).shape and one.data_ptr() == self.tensor.data_ptr()
+        return False
+
+    @cached_property
+    def open_to_more(self) -> bool:
+        """Whether something without a history, of which nothing is known, enters the outputs' graph."""
+        if self.no_graph or self.here is None:
+            return True
+        older = [tensor for _, tensor, _ in self._constants(self._used_on_the_way())]
+        for key in sorted(self.in_outputs)[:LOOKED_AT]:
+            if key >= len(self.nodes):
+                break
+            gaps = sum(before is None for before, _ in self.nodes[key].next_functions)
+            mine = [tensor for _, tensor, at in self.entering if at == key]
+            known = [t for t in mine if any(shares_memory(t, one) for one in older)]
+            if len(known) < len(mine) or len(known) < gaps or "freed" in self._states(key):
+                return True
+        return False
+
+    def _used_on_the_way(self) -> list[int]:
+        """Nodes that lead from the tensor to what was computed from it."""
+        if self.here is None:
+            return []
+        return sorted(_closure(self.here, {self.here.columns.source[e] for e in self._all_uses()}, forward=True))
+
+    @cached_property
+    def cut_says(self) -> str:
+        """The cut as a sentence after "is not behind": a fact, or a possibility."""
+        cut = self.cut
+        assert cut is not None
+        if cut.enters:
+            return f"the graph is cut on the way. {self.cut_at}."
+        return (
+            f"it was not used there, or the graph is cut on the way. One possibility: {self.cut_at} (whether "
+            f"{self.outputs} was computed from that is not recorded)."
+        )
 
     def _seen_cut(self, sources: list[tuple[str, torch.Tensor]]) -> Cut | None:
         """What a widget of the output saw before backward() freed it."""
@@ -503,18 +558,25 @@ class Facts:
         if self.here is not None and cut.key >= 0:
             source = self.here.sources.get(cut.key, "")
             where = f", which enters {self.here.label_of(cut.key)}{f' ({source})' if source else ''}"
-        return f"{what} was made from {cut.source} by {cut.how}{where}"
+        if cut.kind in ("copied", "rounded"):
+            return f"{what}{where} holds {self._numbers_of(cut)}, so it could have been made from it"
+        late = cut.source == self.name and self.is_leaf and not self.parameter
+        or_late = f" (or {self.name} was used before `requires_grad_()` was called on it)" if late else ""
+        return f"{what} was made from {cut.source} by {cut.how}{where}{or_late}"
+
+    def _numbers_of(self, cut: Cut) -> str:
+        return f"the numbers of {cut.source}" if cut.kind == "copied" else f"what {cut.how} gives of {cut.source}"
 
     @cached_property
     def cut_fact(self) -> str:
         cut = self.cut
         assert cut is not None
         what = cut.name or "the saved tensor"
+        if cut.kind in ("copied", "rounded"):
+            return f"{what} holds {self._numbers_of(cut)}; that may be a coincidence"
         told = {
             "detached": f"{what} shares memory with {cut.source} and has no history",
             "numpy": f"{what} shares memory with {cut.source} but not its storage: it went through numpy",
-            "copied": f"{what} holds the values of {cut.source} and has no history",
-            "rounded": f"{what} equals {cut.how} of {cut.source}",
         }
         return told[cut.kind]
 
@@ -545,17 +607,21 @@ class Facts:
         return ""
 
     @cached_property
-    def wrapped_again(self) -> str:
-        """The leaves of a loss that begins anew: no parameter among them, or the loss is a leaf itself; else ""."""
-        if self.output is not None and self.no_graph == "" and self._is_new_leaf(self.output):
-            return self.outputs
-        if (
-            not self.leaves
-            or not self.parameter
-            or any(issubclass(type(t), torch.nn.Parameter) for _, t in self.leaves)
-        ):
-            return ""
-        return " and ".join(n or "an unnamed leaf" for n, _ in self.leaves[:3])
+    def output_is_leaf(self) -> bool:
+        """The output itself is a leaf: it has no history at all."""
+        return self.output is not None and self.no_graph == "" and self._is_new_leaf(self.output)
+
+    @cached_property
+    def wrapped_again(self) -> tuple[str, str]:
+        """A leaf behind the outputs that holds numbers computed from the tensor, and the name of these; else ""."""
+        computed = [(n, t) for n, t in self.leads_to[1:_NAMED] if t is not self.output]
+        for name, one in self.leaves:
+            if self.tensor is None or one is self.tensor or any(one is t for _, t in computed):
+                continue
+            for source, tensor in computed:
+                if shares_memory(one, tensor) or same_values(one, tensor) or holds_number(one, tensor):
+                    return name or "an unnamed leaf", source
+        return "", ""
 
     @unobserved()
     def _is_new_leaf(self, tensor: torch.Tensor) -> bool:
@@ -711,6 +777,22 @@ class Facts:
         return "what was saved for backward is still there" if self.whole else ""
 
     @cached_property
+    def last_line(self) -> str:
+        """The line that computed the last of what leads on from the tensor, as recorded: ", made in cell 3, line 2"."""
+        names = self.ends or [self.leads_to[-1][0]]
+        tensor = next((t for n, t in self.leads_to[1:] if n == names[0]), None)
+        place = None if self.here is None or tensor is None else self.here.find_tensor(tensor)
+        source = "" if self.here is None or place is None else self.here.sources.get(place[0], "")
+        return f", made in {source}" if source else ""
+
+    @cached_property
+    def seek(self) -> str:
+        """How the place of a cut can be found."""
+        if self.last_line:
+            return f"Look at what comes after {self.last_ends}{self.last_line}."
+        return f"Run the forward pass inside `with gw.record():`: then the line that made {self.last_ends} is told."
+
+    @cached_property
     def last_ends(self) -> str:
         return " and ".join(self.ends[:3]) or self.leads_to[-1][0]
 
@@ -722,7 +804,10 @@ class Facts:
     def also(self, kind: str) -> tuple[str, ...]:
         """What else is unusual about a gradient that is there."""
         found = []
-        if kind not in ("accumulated", "zero") and self.numbers.accumulated is not None:
+        if (
+            kind not in ("accumulated", "changed-since", "zero", "zeroed", "cancels")
+            and self.numbers.accumulated is not None
+        ):
             found.append(self.numbers.accumulated.evidence[0])
         if kind in ("hook", "accumulated", "changed-since") and self.is_leaf:
             for other in (self.numbers.several, self.numbers.broadcast):

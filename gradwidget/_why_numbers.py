@@ -163,7 +163,9 @@ BAD: tuple[Classic, ...] = (
     Classic(
         "nan-std",
         ("Std", "StdMean", "Var", "VarMean"),
-        lambda v: v.any(lambda t: t.isnan(), "result"),
+        lambda v: (
+            v.any(lambda t: t.isnan(), "result") or any(1 in v[n].shape or not v[n].dim() for n in v if n != "result")
+        ),
         "{at} is of a single number: the unbiased deviation divides by n - 1, which is 0.",
         "Use `correction=0`, or more than one number.",
     ),
@@ -201,6 +203,14 @@ BAD: tuple[Classic, ...] = (
         lambda v: v.any(lambda t: t.isinf(), "result"),
         "{at} has grown beyond what its dtype holds.",
         "Subtract the maximum first, or use `torch.logsumexp`, `F.log_softmax` or float32.",
+    ),
+    Classic(
+        "overflow",
+        ("Pow",),
+        lambda v: v.any(lambda t: t.isinf(), "result") or v.any(lambda t: t.abs() > 1, "self", "in0"),
+        "{at} (or its derivative) has grown beyond what its dtype holds.",
+        "Make its base smaller (`x / x.abs().max()`), or compute in a wider dtype: `.float()` for float16, `.double()` "
+        "for float32.",
     ),
     Classic(
         "nan-degenerate",
@@ -247,6 +257,10 @@ class Numbers:
             return None
         f = self.f
         fact = (f"{f.name}.grad is all zeros" if f.grad is not None else f"the gradient of {f.name} is all zeros",)
+        if f.grad is not None and f.is_leaf and f.last is not None and kind_of_numbers(f.captured) == "":
+            after = self._zeroed_after(fact)
+            if after is not None:
+                return after
         if f.seen is not None and f.spot is not None and f.last is not None:
             found = self._zero_in_pass(f.seen, f.spot[0], f.last, fact)
             if found is not None:
@@ -268,6 +282,40 @@ class Numbers:
             "Watch the next pass to see where it turns into 0: `w = gw.GradWidget(loss)` before `backward()`, "
             f"then `gw.why({f.name})`.",
             fact,
+        )
+
+    def _zeroed_after(self, fact: tuple[str, ...]) -> Finding | None:
+        """`.grad` is zero though the last pass brought something else."""
+        f = self.f
+        if f.seen is None or f.spot is None or norms((f.captured,))[0] in (None, 0.0):
+            return None
+        label = f"pass {f.last.number} ({f.last.label})" if f.last is not None else ""
+        brought = f"{label} brought {_brief((f.captured,))}"
+        if f.last is not None and f.last.kind != "backward":
+            return Finding(
+                "zeroed",
+                f"{f.name}.grad is 0, but the last pass was no `backward()`: {label} writes no `.grad`, so these zeros "
+                "are older.",
+                "Call `backward()`, or use what `autograd.grad()` returned.",
+                (brought, *fact),
+            )
+        parts = [one for one in f.passes if f.spot[0] in one.steps and one.kind == "backward"]
+        if len(parts) > 1 and self._brought(f.seen, f.spot[0]):
+            return Finding(
+                "cancels",
+                f"The shares of {f.name} cancel: passes {' and '.join(str(one.number) for one in parts)} brought "
+                "gradients whose sum is 0.",
+                "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
+                (*(f"pass {one.number} added {_brief(one.at(f.spot[0]))}" for one in parts[-_SHARES:]), *fact),
+            )
+        hook = self._after_accumulation()
+        return Finding(
+            "zeroed",
+            f"{f.name}.grad was set to 0 after the pass, which had brought another gradient: "
+            + (f"by the hook that runs after it was written ({hook}), or " if hook else "")
+            + "`zero_grad(set_to_none=False)`, `zero_()`, or a clipping to 0.",
+            "Read `.grad` before `zero_grad()`; `w[name].gradient` is what arrived.",
+            (brought, *fact),
         )
 
     def _zero_in_pass(self, seen: Inspection, key: int, one: BackwardPass, fact: tuple[str, ...]) -> Finding | None:
@@ -487,7 +535,7 @@ class Numbers:
             )
         above = _above(here, key)
         masks = [k for k in sorted(above) if here.columns.ops[here.columns.op[k]].label in _MASKS]
-        for one in BAD:
+        for one in self._classics(here, key):
             if label in one.ops:
                 cause, remedy, classic = one.cause.format(at=at), one.remedy, one.kind
                 norm = _norm_before(here, key)
@@ -509,10 +557,20 @@ class Numbers:
                 return Finding(classic, cause, remedy, evidence)
         return Finding(
             "nan-operation",
-            f"{at} made {kind} of a finite gradient: its derivative is not finite at this value.",
+            f"{at} made {kind} of a finite gradient: its derivative is not finite at this value, or too big for the "
+            "dtype.",
             "Look at its inputs and saved variables in the panel of the node.",
             evidence,
         )
+
+    @unobserved()
+    def _classics(self, here: Inspection, key: int) -> list[Classic]:
+        """The causes that fit an operation and its values; all that fit the operation where no value is known."""
+        label = here.columns.ops[here.columns.op[key]].label
+        fitting = [one for one in BAD if label in one.ops]
+        values = self._values(here, key)
+        known = {"self", "result", "other", "mat1", "mat2", "in0", "in1"} & values.keys()
+        return [one for one in fitting if not known or one.holds is _never or _safely(one.holds, values)]
 
     @unobserved()
     def _bad_by_values(self, fact: tuple[str, ...]) -> Finding | None:
@@ -642,7 +700,18 @@ class Numbers:
                 "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
                 (text.rstrip("."),),
             )
+        if text.startswith(".grad held"):
+            return self._held_before()
         if "something has changed it" in text:
+            after = self._after_accumulation()
+            if after:
+                return Finding(
+                    "changed-since",
+                    f"{f.name}.grad is not what the passes brought: the hook that runs after it was written "
+                    f"({after}) may have changed it, or it was changed since.",
+                    "Call `handle.remove()` on the hook's handle, or correct it; `w[name].gradient` is what arrived.",
+                    (text.rstrip("."), f"a post-accumulate hook on {f.name}: {after}"),
+                )
             return Finding(
                 "changed-since",
                 f"{f.name}.grad is not what the passes brought: it was changed since, as by `clip_grad_norm_`, a "
@@ -651,6 +720,53 @@ class Numbers:
                 (text.rstrip("."),),
             )
         return None
+
+    def _after_accumulation(self) -> str:
+        """The user's hooks that run after `.grad` was written: "double, cell 3, line 2"."""
+        f = self.f
+        if f.seen is None or f.spot is None:
+            return ""
+        hooks = [h for h in _told.user_hooks(f.seen, f.spot[0]) if h.kind == "post-accumulate hook"]
+        return " and ".join(", ".join(filter(None, (h.name, h.where))) for h in hooks[:3])
+
+    def _held_before(self) -> Finding | None:
+        """`.grad` was not None before the first pass that was seen: whether there was something in it."""
+        f = self.f
+        assert f.seen is not None
+        assert f.spot is not None
+        brought = self._brought(f.seen, f.spot[0])
+        if not isinstance(brought, bool) or brought:
+            return None
+        return Finding(
+            "accumulated",
+            f"{f.name}.grad is not what the watched pass brought: it held a gradient before, of passes that nobody "
+            "watched, and `backward()` adds to it (or it was changed since).",
+            "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
+            (
+                f"{f.name}.grad was not None before the first pass that the widget has seen",
+                f"{f.last_label} brought {_brief((f.captured,))}",
+            ),
+        )
+
+    @unobserved()
+    def _brought(self, seen: Inspection, key: int) -> bool | None:
+        """Whether `.grad` is the sum of what the watched passes brought; None where that can't be told."""
+        parts = [one.at(key)[0] for one in seen.passes if key in one.steps and one.kind == "backward"]
+        grad = self.f.grad
+        if grad is None or not parts:
+            return None
+        if all(isinstance(part, torch.Tensor) for part in parts):
+            plain = [readable(part)[0] for part in (*parts, grad) if isinstance(part, torch.Tensor)]
+            known = [one for one in plain if one is not None]
+            if len(known) == len(parts) + 1 and all(one.shape == known[-1].shape for one in known):
+                *parts_known, now = known
+                return bool(torch.allclose(torch.stack(parts_known).sum(0), now, rtol=1e-3, equal_nan=True))
+        if len(parts) > 1:
+            return None
+        first, now_norm = norms((parts[0], grad))
+        if first is None or now_norm is None:
+            return None
+        return math.isclose(first, now_norm, rel_tol=1e-3)
 
     def _accumulated_unwatched(self) -> Finding | None:
         """Nobody watched: several graphs that lead here have been freed, or `.grad` was written to again."""
@@ -666,12 +782,13 @@ class Numbers:
                 (f"the graphs of {names} lead to {f.name}, and what they had saved is freed",),
             )
         version = -1 if f.grad is None else version_of(f.grad)
-        if version < 2:
+        if version < max(2, len(f.uses)):  # each use beyond the first writes to it too, within one pass
             return None
         return Finding(
             "accumulated",
-            f"{f.name}.grad was written to again after its first pass: several `backward()` calls add up there. "
-            "(`zero_()` and `clip_grad_norm_` write to it too; what is left does not tell which.)",
+            f"{f.name}.grad was written to several times: probably several `backward()` calls add up there. "
+            "(`zero_()`, `clip_grad_norm_` and the uses of one tensor within one pass write to it too; what is left "
+            "does not tell which.)",
             "Call `optimizer.zero_grad()` before each `backward()`; a `gw.GradWidget` made before tells each share.",
             (f"{f.name}.grad._version is {version}",),
         )

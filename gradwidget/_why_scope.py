@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwidget import _names
+from gradwidget._outputs import is_no_grad_view
 from gradwidget._summary import form_of, readable, unobserved
 
 COMPARED = 1 << 16
@@ -24,7 +25,8 @@ _INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lam
 class Cut(NamedTuple):
     """A tensor without history, and the tracked one that it was taken from.
 
-    `kind` is "detached", "numpy", "copied" or "rounded"; `how` the words for it.
+    `kind` is "detached", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a fact, equal
+    numbers are a possibility only. `enters` is False where nothing tells that the output was computed from it.
     """
 
     kind: str
@@ -32,6 +34,7 @@ class Cut(NamedTuple):
     source: str
     how: str
     key: int  # node that it enters; -1 unknown
+    enters: bool = True
 
 
 class Owner(NamedTuple):
@@ -87,7 +90,7 @@ class Scope:
 def tracked(tensor: torch.Tensor) -> bool:
     """Whether a tensor needs a gradient and its history can be read."""
     try:
-        return tensor.requires_grad and (tensor.grad_fn is not None or tensor._base is None)
+        return tensor.requires_grad and (tensor.grad_fn is not None or not is_no_grad_view(tensor))
     except RuntimeError:  # a stale view
         return False
 
@@ -132,6 +135,15 @@ def same_values(one: torch.Tensor, other: torch.Tensor, *, surely: bool = False)
     return bool(torch.allclose(first, second, rtol=1e-3, atol=0)) and (surely or _telling(first))
 
 
+@unobserved()
+def holds_number(one: torch.Tensor, number: torch.Tensor) -> bool:
+    """Whether a single number that nobody types is among the elements of a tensor."""
+    first, second = _plain(one), _plain(number)
+    if first is None or second is None or second.numel() != 1 or not _telling(second):
+        return False
+    return bool(torch.isclose(first.reshape(-1), second.reshape(-1), rtol=1e-5, atol=0).any())
+
+
 _ROUNDINGS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
     ("argmax()", lambda t: t.argmax()),
     ("argmax(-1)", lambda t: t.argmax(-1)),
@@ -139,15 +151,17 @@ _ROUNDINGS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
     ("argmin()", lambda t: t.argmin()),
     ("argmin(-1)", lambda t: t.argmin(-1)),
     ("argsort()", lambda t: t.argsort()),
-    ("a comparison (> 0)", lambda t: t > 0),
-    ("a comparison (>= 0)", lambda t: t >= 0),
-    ("a comparison (< 0)", lambda t: t < 0),
-    ("a comparison (> 0.5)", lambda t: t > 0.5),
-    ("a comparison with its maximum", lambda t: t == t.max()),
-    ("a comparison with its mean", lambda t: t > t.mean()),
     ("a cast to integers (.long(), .int())", lambda t: t.trunc()),
     ("round()", lambda t: t.round()),
 )
+
+
+def _compared(numbers: torch.Tensor, values: torch.Tensor) -> bool:
+    """Whether zeros and ones tell on which side of some number the values lie."""
+    if numbers.shape != values.shape or not bool(((numbers == 0) | (numbers == 1)).all()):
+        return False
+    low, high = values[numbers == 0], values[numbers == 1]
+    return bool(low.numel() and high.numel() and (low.max() < high.min() or high.max() < low.min()))
 
 
 def _made(make: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor) -> torch.Tensor:
@@ -159,11 +173,16 @@ def _made(make: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor) ->
 
 @unobserved()
 def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
-    """The operation by which whole numbers came out of a tensor: "argmax()", "round()", ...; "" if none fits."""
+    """An operation by which whole numbers could come out of a tensor: "argmax()", "round()"; "" if none fits."""
     numbers, values = _plain(one), _plain(source)
     if numbers is None or values is None or not bool((numbers == numbers.round()).all()):
         return ""
+    if _compared(numbers, values):
+        return "a comparison"
+    counted = numbers.dim() == 1 and bool((numbers == torch.arange(numbers.numel())).all())
     for name, make in _ROUNDINGS:
+        if "arg" in name and (one.dtype.is_floating_point or (counted and numbers.numel() > 1)):
+            continue
         made = _made(make, values)
         same = made.shape == numbers.shape and bool((made.double() == numbers).all())
         # A constant fits anything, and so does a single number: only an index is taken at its word.

@@ -32,15 +32,27 @@ class Found(NamedTuple):
 
 
 _LOOK = "Make `w = gw.GradWidget({f.outputs})` before the next `backward()`, then `gw.why({f.name})` knows which."
+_REWRAPPED = (
+    "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
+    "`torch.tensor([l.item() ...], requires_grad=True)`."
+)
 _NONE = "{f.name}.grad is None"
 _FLAG = "{f.name}.requires_grad is False"
 
 ITSELF: tuple[Leaf, ...] = (
     Leaf(
+        "transform",
+        lambda f: f.transformed,
+        "{f.name} lives inside a transform of `torch.func` (`grad`, `vmap`, `jvp`): what is recorded for it is not in "
+        "the ordinary graph, has no `.grad`, and ends with the transform.",
+        "Look at what the transform returns, or compute outside of it with `requires_grad_()` and `backward()`.",
+        ("{f.name} is a wrapper of torch.func",),
+    ),
+    Leaf(
         "rounded",
         lambda f: f.discrete and f.taken_from is not None and f.taken_from.kind == "rounded",
-        "{f.name} holds {f.dtype}, made from {f.taken_from.source} by {f.taken_from.how}: whole numbers jump, so they "
-        "have no derivative, and the graph ends there.",
+        "{f.name} holds {f.dtype}: whole numbers jump, so they have no derivative, and the graph ends there. It could "
+        "have been made from {f.taken_from.source} by {f.taken_from.how}: the numbers agree.",
         "Use a smooth stand-in, such as `softmax` for `argmax` and `sigmoid` for a comparison, or a loss that takes "
         "the index as its target (`F.cross_entropy`).",
         ("{f.name}.dtype is {f.dtype}", "{f.name} equals {f.taken_from.how} of {f.taken_from.source}"),
@@ -100,8 +112,7 @@ UNTRACKED: tuple[Leaf, ...] = (
         "detached",
         lambda f: not f.requires_grad and _cut_is(f, "detached"),
         "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `detach()` (or "
-        "`.data`, "
-        "or as a view under `no_grad`).",
+        "`.data`, or as a view under `no_grad`), or {f.taken_from.source} was made from it and marked later.",
         "Use {f.taken_from.source} itself where the gradient should pass.",
         (_FLAG, "{f.name}.grad_fn is None", "same storage as {f.taken_from.source}", "{f.counters}"),
     ),
@@ -124,18 +135,17 @@ UNTRACKED: tuple[Leaf, ...] = (
     Leaf(
         "copied",
         lambda f: not f.requires_grad and _cut_is(f, "copied"),
-        "{f.name} has the values of {f.taken_from.source} but no history: it was copied or computed under "
-        "`no_grad`, or "
-        "went through `torch.tensor()`, `.item()`, `.tolist()` or numpy.",
+        "{f.name} has the values of {f.taken_from.source} but no history: probably it was copied or computed under "
+        "`no_grad`, or went through `torch.tensor()`, `.item()`, `.tolist()` or numpy.",
         "Use {f.taken_from.source} itself, or `{f.taken_from.source}.clone()` outside of `no_grad`.",
         (_FLAG, "{f.name}.grad_fn is None", "equal to {f.taken_from.source}, in memory of its own"),
     ),
     Leaf(
         "rounded",
         lambda f: not f.requires_grad and _cut_is(f, "rounded"),
-        "{f.name} was made from {f.taken_from.source} by {f.taken_from.how}, and has no history: whole numbers "
-        "jump, so "
-        "they have no derivative.",
+        "{f.name} has no history. Its numbers are those of {f.taken_from.how} of {f.taken_from.source}, so it could "
+        "have been made by that: whole numbers jump, so they have no derivative. Or it is a constant, or was computed "
+        "under `no_grad`.",
         "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison).",
         (_FLAG, "equal to {f.taken_from.how} of {f.taken_from.source}"),
     ),
@@ -146,16 +156,15 @@ UNTRACKED: tuple[Leaf, ...] = (
         "`no_grad` "
         "or from detached tensors; a tensor does not keep which.",
         "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
-        "`no_grad`. Made inside `with gw.record():`, the line that made it is known.",
+        "`no_grad`.",
         (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
     ),
     Leaf(
         "no-grad-view",
         lambda f: f.no_grad_view,
-        "{f.name} is a view of {f.base} made under `no_grad`: it says requires_grad=True and is_leaf=True, but "
-        "it has no "
-        "history, and no gradient ever arrives.",
-        "Make the view outside of `no_grad`.",
+        "{f.name} is a view of {f.base} made under `no_grad` (or before {f.base} required a gradient): it says "
+        "requires_grad=True and is_leaf=True, but it has no history, and no gradient ever arrives.",
+        "Make the view outside of `no_grad`, and after `requires_grad_()`.",
         ("{f.name}.requires_grad is True", "{f.name}.grad_fn is None", "{f.name}._base is {f.base}"),
     ),
 )
@@ -178,38 +187,55 @@ STRUCTURE: tuple[Leaf, ...] = (
         ("{f.made_by}", "{f.outputs} uses another output of it"),
     ),
     Leaf(
+        "marked-late",
+        lambda f: f.asked and f.marked_late,
+        "{f.outputs} was computed with {f.name} before it required a gradient: `requires_grad_()` was called on it "
+        "after the forward pass.",
+        "Call `{f.name}.requires_grad_()` first, and run the forward pass again.",
+        ("{f.outputs} has saved {f.name} as a constant", "{f.name} is not behind {f.outputs}"),
+    ),
+    Leaf(
         "rewrapped",
-        lambda f: f.asked and not f.reached and bool(f.wrapped_again),
-        "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again}, a new leaf. The values "
-        "were copied "
-        "out of the first graph (`torch.tensor(...)`, `.item()`, numpy, `no_grad` or `detach().requires_grad_()`) and "
-        "wrapped again, "
-        "so `backward()` runs without an error and trains nothing.",
-        "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
-        "`torch.tensor([l.item() ...], requires_grad=True)`.",
-        ("the leaves behind {f.outputs} are {f.wrapped_again}", "{f.name} is not among them"),
+        lambda f: f.asked and not f.reached and f.output_is_leaf,
+        "{f.outputs} does not lead to {f.name}: it is itself a new leaf, without a history. If its numbers were "
+        "computed, they were copied out of a graph (`torch.tensor(...)`, `.item()`, numpy, `no_grad` or `detach()`) "
+        "and wrapped again, so `backward()` runs without an error and trains nothing.",
+        _REWRAPPED,
+        ("{f.outputs}.grad_fn is None", "{f.outputs}.is_leaf is True"),
+    ),
+    Leaf(
+        "rewrapped",
+        lambda f: f.asked and not f.reached and bool(f.wrapped_again[0]),
+        "{f.outputs} does not lead to {f.name}: its graph begins at {f.wrapped_again[0]}, a leaf that holds the "
+        "numbers of {f.wrapped_again[1]}. These were copied out of the first graph (`torch.tensor(...)`, `.item()`, "
+        "numpy, `no_grad` or `detach().requires_grad_()`) and wrapped again, so `backward()` runs without an error and "
+        "trains nothing before it.",
+        _REWRAPPED,
+        ("{f.leaves_fact}", "{f.name} is not among them", "{f.wrapped_again[0]} holds {f.wrapped_again[1]}"),
     ),
     Leaf(
         "detached-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "detached"),
-        "{f.outputs} does not depend on {f.name} for autograd: the graph is cut on the way. {f.cut_at}.",
+        "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says}",
         "Use {f.cut.source} there, without `detach()` or `.data`, if the gradient should pass.",
         ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(
         "numpy-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "numpy"),
-        "{f.outputs} does not depend on {f.name} for autograd: the values went through numpy on the way. {f.cut_at}.",
+        "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says} Values that go through numpy lose their "
+        "history.",
         "Do this step with torch functions instead of numpy.",
         ("{f.cut_fact}",),
     ),
     Leaf(
         "rounded-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "rounded"),
-        "{f.outputs} depends on {f.name} only by whole numbers, which have no derivative. {f.cut_at}.",
+        "{f.outputs} does not depend on {f.name} for autograd. One possibility: only whole numbers are handed on, "
+        "which have no derivative: {f.cut_at}.",
         "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison), or pass the gradient straight "
         "through: `x + (x.round() - x).detach()`.",
-        ("{f.cut_fact}",),
+        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(
         "copy-used",
@@ -223,8 +249,8 @@ STRUCTURE: tuple[Leaf, ...] = (
     Leaf(
         "copied-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "copied"),
-        "{f.outputs} does not depend on {f.name} for autograd: only values were handed on. {f.cut_at} (`no_grad`, "
-        "`torch.tensor()`, `.item()` or numpy).",
+        "{f.outputs} does not depend on {f.name} for autograd. One possibility: only values are handed on (`no_grad`, "
+        "`torch.tensor()`, `.item()` or numpy): {f.cut_at}.",
         "Use {f.cut.source} itself there, outside of `no_grad`.",
         ("{f.cut_fact}",),
     ),
@@ -233,15 +259,14 @@ STRUCTURE: tuple[Leaf, ...] = (
         lambda f: bool(f.no_graph),
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph}",
         "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
-        "`detach()` on the way. Made inside `with gw.record():`, the line that cut it is known.",
+        "`detach()` on the way.",
         ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
     ),
     Leaf(
         "replaced",
         lambda f: f.asked and not f.reached and bool(f.replaced),
-        "{f.outputs} was not computed with {f.name} but with {f.replaced}: the name was given to another tensor "
-        "after the "
-        "forward pass, or the parameter was replaced.",
+        "{f.outputs} was not computed with {f.name}, but it leads to {f.replaced}. If that stood in its place, the "
+        "name was given to another tensor after the forward pass, or the parameter was replaced.",
         "Change parameters in place: `with torch.no_grad(): p.copy_(new)`; after a replacement make a new "
         "optimizer and "
         "run the forward pass again.",
@@ -253,15 +278,17 @@ STRUCTURE: tuple[Leaf, ...] = (
         "{f.name} leads to {f.last_ends}, but {f.outputs} does not depend on that: it is an unused branch, or "
         "the graph "
         "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.",
-        "Use it in {f.outputs}, or remove the cut. Run the forward pass inside `with gw.record():` to see the line.",
-        ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it"),
+        "Use it in {f.outputs}, or remove the cut. {f.seek}",
+        ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it{f.last_line}"),
     ),
     Leaf(
         "not-reachable",
         lambda f: f.asked and not f.reached,
-        "{f.outputs} was not computed from {f.name}: it is not reachable in the graph.",
-        "Use {f.name} in the computation of {f.outputs}. If it was used, a cut lies between (`detach()`, `no_grad`, "
-        "`.item()`): run the forward pass inside `with gw.record():` to see where.",
+        "As far as autograd recorded, {f.outputs} was not computed from {f.name}: it is not reachable in the graph. "
+        "Either it was not used, or it was used where nothing is recorded: before `requires_grad_()` was called on "
+        "it, or before a cut (`detach()`, `no_grad`, `.item()`, numpy, `argmax`).",
+        "Use {f.name} in the computation of {f.outputs}, call `requires_grad_()` before the forward pass, and ask "
+        "`gw.why(h, {f.outputs_code})` for the values in between: the first that has a gradient comes after the cut.",
         ("{f.name} is not behind {f.outputs}", "{f.leaves_fact}", "{f.constants_fact}"),
     ),
 )
@@ -419,8 +446,7 @@ MISSING: tuple[Leaf, ...] = (
         lambda f: f.freed and bool(f.heads),
         "{f.name}.grad is None: `backward()` has run, but what was computed here ({f.heads}) does not lead to "
         "{f.name}. Either it was not used, or a cut lies between (`detach()`, `no_grad`, `.item()`, `.data`, numpy).",
-        "Ask with the loss: `gw.why({f.name}, loss)`, and run the forward pass inside `with gw.record():` to see where "
-        "it is cut.",
+        "Ask with the loss: `gw.why({f.name}, loss)`, and so for the values in between.",
         ("{f.name} is not behind {f.heads}", _NONE),
     ),
     Leaf(

@@ -142,7 +142,7 @@ def an_item_wrapped_again():
     return why(again)
 
 
-@situation("untracked", "no_grad", "constant", "gw.record()")
+@situation("untracked", "no_grad", "constant", "does not keep which")
 def a_constant_or_a_no_grad_result():
     x = leaf()
     with torch.no_grad():
@@ -158,6 +158,60 @@ def a_view_made_under_no_grad():
         view = base[:2]
     assert view.requires_grad
     return why(view)
+
+
+@situation("transform", "torch.func", "x")
+def inside_a_transform():
+    found = []
+
+    def f(x):
+        found.append(why(x))
+        found.append(why(x * 2, x.sum()))
+        return (x * x).sum()
+
+    torch.func.grad(f)(torch.ones(3))
+    torch.func.vmap(f)(torch.ones(3, 2))
+    assert {one.kind for one in found} == {"transform"}
+    return found[0]
+
+
+class Plain(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.arange(6.0).reshape(2, 3),
+        lambda: torch.linspace(0, 1, 4).view(2, 2),
+        lambda: torch.randn(4)[:2],
+        lambda: torch.ones(3, 3).T,
+        lambda: torch.ones(3, 3)[0],
+        lambda: torch.ones(3).as_subclass(Plain),
+    ],
+    ids=["reshape", "view", "slice", "transpose", "index", "subclass"],
+)
+def test_a_leaf_that_is_a_view_is_a_leaf(make):
+    a = make().requires_grad_()
+    loss = (a**2).sum()
+    assert why(a, loss).kind == "not-run"
+    w = GradWidget(loss)
+    assert w["a"].why.kind in ("", "not-run")
+    loss.backward()
+    assert why(a, loss).kind == "present"
+    assert not w["a"].why
+
+
+def test_a_view_that_was_marked_before_its_base_is_a_leaf():
+    base = torch.ones(3)
+    view = base[:2].requires_grad_()
+    base.requires_grad_()
+    assert why(view, (view * 2).sum()).kind == "not-run"
+    early = torch.ones(3)[:2]
+    early._base.requires_grad_()
+    found = why(early)
+    assert found.kind == "no-grad-view"
+    assert "or before" in found.cause
 
 
 # --- its way to the output --------------------------------------------------------------------------------------------
@@ -262,6 +316,110 @@ def a_comparison_upstream():
     score, w = leaf([-1.0, 2.0, 0.5]), leaf()
     loss = ((score > 0).float() * w).sum()
     return why(score, loss)
+
+
+def bystander():
+    a, b = nn.Linear(2, 2), nn.Linear(2, 2)
+    x = torch.tensor([[0.3, 0.7]])
+    return a, b, a(x), b(x)
+
+
+@situation("unused-branch", "ya is the last")
+def a_bystander_is_not_blamed():
+    a, b, ya, yb = bystander()
+    logged, pred = ya.detach(), ya.argmax(1)
+    loss = yb.sum()
+    assert len((logged, pred, b)) == 3
+    return why(a.weight, loss)
+
+
+@situation("detached-upstream", "it was not used there, or", "One possibility: logged")
+def a_bystander_after_backward_is_a_possibility():
+    a, b, ya, yb = bystander()
+    logged = ya.detach()
+    loss = yb.sum()
+    loss.backward()
+    assert len((logged, b)) == 2
+    return why(a.weight, loss)
+
+
+@situation("untracked", "constant")
+def positions_are_no_argsort():
+    x = leaf([1.2, 2.7, 3.1])
+    pos = torch.arange(3.0)
+    assert x is not None
+    return why(pos)
+
+
+@situation("rounded", "a comparison of x, so it could", "Or it is a constant")
+def a_comparison_cast_to_floats():
+    x = leaf([1.2, 2.7])
+    acc = (x > 2).float()
+    return why(acc)
+
+
+@situation("integer", "int64")
+def labels_are_no_argmax():
+    logits = leaf([[1.5, 0.0], [0.5, 2.0]])
+    labels = torch.tensor([0, 1])
+    assert logits is not None
+    return why(labels)
+
+
+@situation("not-reachable", "As far as autograd recorded", "the leaves behind loss are k")
+def features_under_no_grad():
+    net, k = nn.Linear(2, 2), leaf([0.5, 1.5])
+    with torch.no_grad():
+        feat = net(torch.ones(1, 2))
+    loss = (feat * k).sum()
+    return why(net.weight, loss)
+
+
+@situation("not-reachable", "the leaves behind loss are delta")
+def an_adversarial_delta():
+    net = nn.Linear(2, 2).requires_grad_(False)
+    delta = torch.full((1, 2), 0.3, requires_grad=True)
+    loss = net(torch.ones(1, 2) + delta).sum()
+    net.requires_grad_()
+    return why(net.bias, loss)
+
+
+@situation("not-reachable", "was not computed from net.weight")
+def functional_call_with_its_own_parameters():
+    net = nn.Linear(2, 2)
+    own = {n: torch.full_like(p, 0.3).requires_grad_() for n, p in net.named_parameters()}
+    loss = torch.func.functional_call(net, own, (torch.ones(1, 2),)).sum()
+    return why(net.weight, loss)
+
+
+@situation("not-reachable", "before `requires_grad_()` was called")
+def marked_after_the_forward_pass():
+    a, k = torch.ones(3), leaf()
+    loss = (a + k).sum()
+    a.requires_grad_()
+    return why(a, loss)
+
+
+@situation("marked-late", "before it required a gradient", "as a constant")
+def marked_after_it_was_saved():
+    a, k = torch.ones(3), leaf()
+    loss = (a * k).sum()
+    a.requires_grad_()
+    return why(a, loss)
+
+
+@situation("unused-branch", "aux, made in test_why.py:")
+def an_unused_branch_that_was_recorded():
+    import gradwidget as gw
+
+    x, w = leaf(), leaf()
+    with gw.record():
+        aux = x.exp()
+        loss = (w * 2).sum()
+    found = why(x, loss)
+    assert aux is not None
+    assert "gw.record" not in str(found)
+    return found
 
 
 @situation("copy-used", "x64", "same values")
@@ -809,6 +967,24 @@ def an_overflow():
     return watched(lambda x: torch.where(x > 500, torch.zeros(2), x.exp()).sum(), [1000.0, 0.0])
 
 
+@pytest.mark.parametrize("watch", [True, False], ids=["watched", "unwatched"])
+@pytest.mark.parametrize(("power", "dtype", "wider"), [(3, torch.float16, "float"), (20, torch.float32, "double")])
+def test_a_power_that_overflows(power, dtype, wider, watch):
+    a = torch.tensor([300.0], dtype=dtype, requires_grad=True)
+    loss = (a**power).clamp(max=1e4).sum() * 1e-4 + (a**power).sum()
+    w = GradWidget(loss) if watch else None
+    loss.backward()
+    found = why(a, loss)
+    assert found.kind == "overflow", str(found)
+    assert "dtype" in found.cause
+    assert f".{wider}()" in found.remedy
+    b = getattr(torch.tensor([300.0]), wider)().requires_grad_()
+    (b**power).sum().backward()
+    assert b.grad.isfinite().all()
+    if w is not None:
+        w.close()
+
+
 @situation("nan-degenerate", "eigenvalues")
 def equal_eigenvalues():
     x = torch.eye(2, requires_grad=True)
@@ -935,7 +1111,7 @@ def accumulated_over_two_losses_unwatched():
     return why(x)
 
 
-@situation("accumulated", "written to again", "does not tell which")
+@situation("accumulated", "written to several times", "does not tell which")
 def accumulated_unwatched():
     x = leaf()
     for _ in range(3):
@@ -963,6 +1139,76 @@ def clipped():
     loss.backward()
     nn.utils.clip_grad_norm_([x], 0.1)
     assert len(w)
+    return why(x, loss)
+
+
+@situation("accumulated", "held a gradient before", "brought [1, 1, 1]", "zero_grad()")
+def accumulated_before_the_widget_was_made():
+    x = leaf()
+    for i in range(3):
+        loss = (x * 1).sum()
+        if i == 2:
+            w = GradWidget(loss)
+        loss.backward()
+    assert w["x"].why.kind == "accumulated"
+    return why(x, loss)
+
+
+@situation("present", "finite, not zero")
+def zeros_before_the_widget_was_made():
+    x = leaf()
+    x.grad = torch.zeros(3)
+    loss = (x * 1).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    assert len(w)
+    return why(x, loss)
+
+
+@situation("zeroed", "after the pass", "brought [2, 2, 2]", "set_to_none=False")
+def zeroed_after_the_pass():
+    x = leaf()
+    loss = (x * 2).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    torch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)
+    assert len(w)
+    return why(x, loss)
+
+
+@situation("cancels", "passes 1 and 2", "sum is 0")
+def passes_that_cancel():
+    x = leaf()
+    loss = (x * 2).sum()
+    w = GradWidget(loss)
+    loss.backward(retain_graph=True)
+    loss.backward(torch.tensor(-1.0))
+    assert len(w)
+    return why(x, loss)
+
+
+@situation("changed-since", "double", "post-accumulate hook on x")
+def changed_by_a_hook_after_accumulation():
+    def double(t):
+        t.grad.mul_(2)
+
+    x = leaf()
+    x.register_post_accumulate_grad_hook(double)
+    loss = (x * 2).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    assert len(w)
+    found = why(x, loss)
+    assert len(set(found.evidence)) == len(found.evidence)
+    return found
+
+
+@situation("several-uses", "used 4 times")
+def used_four_times_in_one_pass_unwatched():
+    x = leaf()
+    loss = (x * 1 + x * 2 + x * 3 + x * 4).sum()
+    loss.backward()
+    assert x.grad._version > 1
     return why(x, loss)
 
 
