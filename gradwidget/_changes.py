@@ -10,7 +10,7 @@ from gradwidget._references_words import label
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a name between two looks: same, edited, rewritten, rebound, new or gone."""
+    """What became of a name between two looks: same, flagged, edited, rewritten, rebound, new or gone."""
 
     name: str
     kind: str
@@ -25,25 +25,56 @@ def change(name: str, old: Seen | None, new: Seen | None) -> Change:
         return Change(name, "gone", f"{name} is gone, or no tensor any more.")
     before, after = old.object, new.object
     if old.tensor is not None and old.tensor is new.tensor:
-        return _same_object(name, before, after, rewritten=old.facts.digests != new.facts.digests)
+        return _same_object(
+            name,
+            before,
+            after,
+            rewritten=old.facts.digests[:1] != new.facts.digests[:1],
+            flags=_flags(before, after, grad=old.facts.grad_digest != new.facts.grad_digest),
+            read=bool(old.facts.digests and new.facts.digests),
+        )
     return Change(name, "rebound", _rebound(name, before, after))
 
 
-def _same_object(name: str, before: TensorObject, after: TensorObject, *, rewritten: bool) -> Change:
+def _same_object(
+    name: str, before: TensorObject, after: TensorObject, *, rewritten: bool, flags: str, read: bool
+) -> Change:
     if before.version != after.version:
         leaf = "it is still a leaf and gradients still arrive" if after.status == "leaf" else ""
         graph = f"its grad_fn is {after.grad_fn} now" if after.grad_fn != before.grad_fn else ""
         end = "; ".join(filter(None, (leaf, graph))) or "every name of it sees the new numbers"
         versions = f"version {before.version}, now {after.version}"
         return Change(name, "edited", f"{name} is the same tensor, edited in place ({versions}): {end}.")
-    if rewritten:
+    if rewritten and read:
         return Change(
             name,
             "rewritten",
             f"{name} is the same tensor with other numbers and no new version: it was written through .data or "
             "numpy(), which backward() can't notice.",
         )
+    if flags:
+        return Change(name, "flagged", f"{name} is the same tensor with the same numbers, but {flags}.")
+    if not read:
+        return Change(name, "same", f"{name} is the same tensor with no new version; its numbers were not compared.")
     return Change(name, "same", f"{name} is the same tensor, unchanged.")
+
+
+def _flags(before: TensorObject, after: TensorObject, *, grad: bool) -> str:
+    """What else than its numbers has changed."""
+    found = []
+    if (before.shape, before.dtype, before.device) != (after.shape, after.dtype, after.device):
+        found.append(f"it is {after.form} now, no longer {before.form}")
+    if before.requires_grad != after.requires_grad:
+        found.append(f"requires_grad was {before.requires_grad} and is {after.requires_grad} now")
+    if before.grad_fn != after.grad_fn:
+        found.append(f"its grad_fn was {before.grad_fn or None} and is {after.grad_fn or None} now")
+    if before.has_grad != after.has_grad:
+        found.append(
+            f".grad was {'set' if before.has_grad else 'None'} and is {'set' if after.has_grad else 'None'} now"
+        )
+    elif grad:
+        found.append(".grad has other numbers")
+    return " and ".join(found)
 
 
 def _rebound(name: str, before: TensorObject, after: TensorObject) -> str:

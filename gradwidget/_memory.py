@@ -8,9 +8,13 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from gradwidget._summary import is_wrapped, unobserved
+
+COUNTED = 1 << 14
+"""Elements up to which two tensors are compared address by address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,9 @@ class Extent:
     def span(self) -> tuple[int, int]:
         """First and last byte, by address, that the tensor itself can touch."""
         low = self.start + self.first
-        reach = sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True) if size > 1)
-        return (low, low + reach + self.itemsize - 1) if self.numel else (low, low - 1)
+        steps = [(size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True) if size > 1]
+        below, above = sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
+        return (low + below, low + above + self.itemsize - 1) if self.numel else (low, low - 1)
 
 
 def extent_of(tensor: torch.Tensor) -> Extent | None:
@@ -66,14 +71,14 @@ def extent_of(tensor: torch.Tensor) -> Extent | None:
 
 
 def extent_of_array(array: Any) -> Extent:
-    """Of a plain numpy array with strides that do not run backwards."""
+    """Of a plain numpy array."""
     interface = array.__array_interface__
     start = int(interface["data"][0])
     extent = Extent(
         0, "cpu", start, 0, 0, int(array.itemsize), tuple(map(int, array.shape)), tuple(map(int, array.strides))
     )
     low, high = extent.span
-    return Extent(0, "cpu", start, high - low + 1, 0, extent.itemsize, extent.shape, extent.strides)
+    return Extent(0, "cpu", low, high - low + 1, start - low, extent.itemsize, extent.shape, extent.strides)
 
 
 def same_storage(a: Extent, b: Extent) -> bool:
@@ -91,13 +96,49 @@ def same_bytes(a: Extent, b: Extent) -> bool:
 
 
 def overlap(a: Extent, b: Extent) -> bool:
-    """Whether two tensors on one memory reach the same bytes, as far as their ends tell."""
-    return a.span[0] <= b.span[1] and b.span[0] <= a.span[1]
+    """Whether two tensors on one memory reach the same bytes; where that is too hard to tell, as their ends say."""
+    if not (a.numel and b.numel and a.span[0] <= b.span[1] and b.span[0] <= a.span[1]):
+        return False
+    low = min(a.span[0], b.span[0]) - 4096  # no pointer may be null; none is followed
+    try:
+        return bool(np.shares_memory(_placed(a, low), _placed(b, low), max_work=100_000))
+    except Exception:  # too hard
+        return True
 
 
 def contains(outer: Extent, inner: Extent) -> bool:
-    """Whether one tensor lies between the ends of another."""
-    return outer.span[0] <= inner.span[0] and inner.span[1] <= outer.span[1]
+    """Whether all bytes of one tensor are bytes of another, as far as that can be told."""
+    if not inner.numel or not outer.numel:
+        return True
+    if inner.span[0] < outer.span[0] or outer.span[1] < inner.span[1]:
+        return False
+    if _dense(_turned(outer)):
+        return True
+    if outer.itemsize == inner.itemsize and max(outer.numel, inner.numel) <= COUNTED:
+        return bool(np.isin(_addresses(inner), _addresses(outer)).all())
+    return part_of(inner, outer, "_").startswith("_")
+
+
+def _placed(extent: Extent, low: int) -> Any:
+    """An array with the same addresses, counted from `low`. Its numbers are never read."""
+
+    class Interface:
+        __array_interface__ = {  # noqa: RUF012  # numpy's own protocol
+            "version": 3,
+            "data": (extent.start + extent.first - low, True),
+            "shape": extent.shape,
+            "strides": extent.strides,
+            "typestr": f"|V{extent.itemsize}",
+        }
+
+    return np.asarray(Interface())
+
+
+def _addresses(extent: Extent) -> Any:
+    found = np.array([extent.start + extent.first])
+    for size, stride in zip(extent.shape, extent.strides, strict=True):
+        found = (found[:, None] + np.arange(size) * stride).reshape(-1)
+    return found
 
 
 def part_of(view: Extent, base: Extent, name: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from gradwidget._memory import Extent, counter_of, extent_of, extent_of_array
-from gradwidget._summary import form_of, readable, unobserved
+from gradwidget._summary import form_of, is_wrapped, readable, unobserved
 from gradwidget._walk import Form, Node, describe_op, is_leaf
 
 NEAR = 1_000
@@ -39,7 +39,7 @@ class TensorObject:
     id: str
     names: tuple[str, ...]
     type: str
-    status: str  # leaf, result, no_grad view, stale view, inference, integer, frozen, untracked, array
+    status: str  # leaf, result, no_grad view, early view, stale view, inference, integer, frozen, untracked, array
     shape: tuple[int, ...] | None
     dtype: str
     device: str
@@ -104,6 +104,7 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
         if name not in names:
             names.append(name)
     histories = _histories([value for value, _ in named.values()], 1 if brief else NEAR)
+    bases = [_read(value, "_base", default=None) for value, _ in named.values() if type(value) is not np.ndarray]
     budget = BRIEFLY if brief else COMPARED_IN_ALL
     dtypes = {value.dtype for value, _ in named.values() if type(value) is not np.ndarray}
     rounded = sum(dtype.is_floating_point for dtype in dtypes) > 1
@@ -116,6 +117,7 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
         seen, spent = _tensor(number, value, tuple(names), history, budget, brief=brief, rounded=rounded)
         budget -= spent
         found.append(seen)
+    del bases  # held until here, so that their identities are unique
     return found
 
 
@@ -141,7 +143,9 @@ def _tensor(
     grad = _read(tensor, "grad", default=None) if leaf else None
     marks: dict[str, Any] = object.__getattribute__(tensor, "__dict__")
     parameter = issubclass(kind, torch.nn.Parameter) or marks.get("_is_param") is True
-    status = _status(form, history, inference=inference, tracked=tracked, view=base is not None, parameter=parameter)
+    status = _status(form, history, inference=inference, tracked=tracked, parameter=parameter)
+    if status == "leaf" and base is not None:
+        status = _view_without_history(tensor, base)
     room = 0 if brief and form.device != "cpu" else budget
     digests, value, spent = _numbers(tensor, form, room, rounded=rounded)
     one = TensorObject(
@@ -229,7 +233,25 @@ def _getter(name: str) -> Any:
     return getattr(torch.Tensor, name).__get__
 
 
-def _status(form: Form, history: _History, *, inference: bool, tracked: bool, view: bool, parameter: bool) -> str:
+def _view_without_history(tensor: torch.Tensor, base: torch.Tensor) -> str:
+    """Whether a view that requires grad does so by itself, as a leaf, or only because its base does."""
+    if not _read(base, "requires_grad", default=False):
+        return "leaf"
+    wrapper = type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    if wrapper or is_wrapped(tensor):
+        return "no_grad view"
+    try:
+        with torch.enable_grad():
+            node = _getter("grad_fn")(tensor.view_as(tensor))
+        if node is not None and node.next_functions[0][0] is not None:
+            return "leaf"
+        made = torch._C._autograd._get_creation_meta(tensor)  # type: ignore[attr-defined]
+    except Exception:
+        return "no_grad view"
+    return "early view" if made == torch._C._autograd.CreationMeta.DEFAULT else "no_grad view"  # type: ignore[attr-defined]
+
+
+def _status(form: Form, history: _History, *, inference: bool, tracked: bool, parameter: bool) -> str:
     if inference:
         return "inference"
     if history.error:
@@ -237,7 +259,7 @@ def _status(form: Form, history: _History, *, inference: bool, tracked: bool, vi
     if history.grad_fn:
         return "result"
     if tracked:
-        return "no_grad view" if view else "leaf"
+        return "leaf"
     if not form.dtype.startswith(("float", "bfloat", "complex")):
         return "integer"
     return "frozen" if parameter else "untracked"

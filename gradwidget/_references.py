@@ -108,14 +108,14 @@ class References:
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """Every relation but "separate": of further names to the first, and of objects to each other."""
+        """Every relation but "separate" and "unknown": of further names to the first, and of objects to each other."""
         found = []
         for one in self._seen:
             first, *others = one.object.names
             found += [relate(one, one, (first, other)) for other in others]
         for i, j in self._pairs:
             relation = relate(self._seen[i], self._seen[j])
-            if relation.kind not in ("separate", "inference"):
+            if relation.kind not in ("separate", "unknown", "inference"):
                 found.append(relation)
         return tuple(found)
 

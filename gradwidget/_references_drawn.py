@@ -139,7 +139,7 @@ def _chosen(found: References, node_of: Nodes) -> dict[str, TensorObject]:
 
 def _note(one: TensorObject) -> str:
     version = "" if one.version is None else f"version {one.version} · "
-    if one.status == "no_grad view":
+    if one.status in ("no_grad view", "early view"):
         return f"says requires_grad=True, has no grad_fn · {version}{one.form}"
     if one.status == "result":
         size = "" if one.history is None else f", history of {one.history} node{'s' * (one.history != 1)}"

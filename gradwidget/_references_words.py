@@ -11,6 +11,8 @@ _ABOUT = {
     "leaf": "{n} is a leaf: backward() adds to {n}.grad.",
     "result": "{n} is the result of {op}: gradients pass through it, and {n}.grad stays None without retain_grad().",
     "no_grad view": "{n} is a view made under no_grad: it says requires_grad=True, but no gradient ever arrives.",
+    "early view": "{n} is a view taken before its base asked for gradients: it says requires_grad=True because its base "
+    "does, but no gradient ever arrives.",
     "stale view": "{n} is a view made under no_grad whose base was edited since: reading its grad_fn raises.",
     "inference": "{n} was made under inference_mode: it has no history, and autograd refuses to save it.",
     "integer": "{n} is of {dtype}, which can't have gradients.",
@@ -29,6 +31,7 @@ _VERDICTS = {
     "leaf": ("gradients arrive here", "good"),
     "result": ("gradients pass through", "good"),
     "no_grad view": ("none will arrive", "warn"),
+    "early view": ("none will arrive", "warn"),
     "stale view": ("can't be used any more", "warn"),
     "inference": ("untracked", "warn"),
     "integer": ("can't have gradients", "mute"),
@@ -46,6 +49,7 @@ def verdict_of(one: TensorObject) -> tuple[str, str]:
 _TITLES = {
     "leaf": "leaf, requires grad",
     "no_grad view": "view, made under no_grad",
+    "early view": "view, taken before its base asked for gradients",
     "stale view": "stale view, made under no_grad",
     "inference": "made under inference_mode",
     "frozen": "parameter, frozen",
@@ -98,7 +102,7 @@ def said(seen: list[Seen], origins: Mapping[str, Relation]) -> Iterator[tuple[st
             yield one.object.id, _named(about(one.object), one.object.name)
 
 
-_TELLING = ("no_grad view", "stale view", "inference")
+_TELLING = ("no_grad view", "early view", "stale view", "inference")
 
 
 def _named(sentence: str, name: str) -> Parts:

@@ -23,8 +23,8 @@ class Relation:
     """What `derived` is to `source`.
 
     `kind` is one of alias, tied, view, no_grad view, siblings, subclass, detached, data, external, parameter, copy,
-    tracked copy, moved, rewrapped, deepcopy, inference, computed, separate. `maybe` lists what else leaves the same
-    state. `shares_version_counter` is None where it can't be told; `part` says which part of the source it is.
+    tracked copy, moved, rewrapped, deepcopy, inference, computed, separate, unknown. `maybe` lists what else leaves the
+    same state. `shares_version_counter` is None where it can't be told; `part` says which part of the source it is.
     """
 
     kind: str
@@ -80,10 +80,22 @@ TOLD: dict[str, Told] = {
         "{d} is a view of {s} made under no_grad{p}",
         "it says requires_grad=True and is_leaf=True, but has no grad_fn, so no gradient ever arrives at it or passes "
         "to {s}",
-        "an in-place edit of {d} changes {s} too, and so does one of {s} change {d}",
+        "an in-place edit of {d} changes {s} too and raises outside of no_grad, while one of {s} changes {d}",
+    ),
+    "early view": Told(
+        "{d} is a view of {s}{p}, taken before {s} asked for gradients",
+        "it says requires_grad=True because {s} does, but has no grad_fn, so no gradient ever arrives at it or passes "
+        "to {s}",
+        "{e}",
+    ),
+    "leaf view": Told(
+        "{d} is a view of {s}{p} and a leaf of its own",
+        "gradients arrive at {d} and stop there, and none reaches {s}",
+        "{e}",
     ),
     "siblings": Told("{d} and {s} are views of one tensor", "{g}", "{e}"),
-    "subclass": Told("{d} is {s} as another class on the same memory (as_subclass)", "{g}", _EDIT_BOTH),
+    "parts": Told("{d} and {s} are parts of one memory", "{g}", "{e}"),
+    "subclass": Told("{d} is {s} as another class on the same memory (as_subclass)", "{g}", "{e}"),
     "detached": Told(
         "{d} is {s}.detach(){p}, the same memory without the history",
         "no gradient passes from {d} to {s}",
@@ -108,13 +120,13 @@ TOLD: dict[str, Told] = {
     "parameter": Told(
         "{d} is a parameter made on the memory of {s}{p}, a leaf of its own",
         "gradients arrive at {d} and stop there, and none reaches {s}",
-        _EDIT_BOTH,
+        "{e}",
     ),
     "wrapped": Told(
         "{d} is a leaf of its own on the memory of {s}{p}, as Variable({s}, requires_grad=True) and "
         "{s}.detach().requires_grad_() make one",
         "gradients arrive at {d} and stop there, and none reaches {s}",
-        _EDIT_BOTH,
+        "{e}",
     ),
     "copy": Told(
         "{d} is a new tensor with the numbers of {s} and without history",
@@ -166,6 +178,21 @@ TOLD: dict[str, Told] = {
         "gradients pass from {d} to {s}",
         "in-place edits of {d} do not touch {s}",
     ),
+    "same numbers": Told(
+        "{d} and {s} are separate tensors with the same numbers",
+        "no gradient passes between them",
+        "in-place edits of one do not touch the other",
+    ),
+    "far": Told(
+        "{d} and {s} are separate tensors",
+        "{g}",
+        "in-place edits of one do not touch the other",
+    ),
+    "unknown": Told(
+        "{d} and {s} are two tensors{n}, and whether they share memory can't be told ({u})",
+        "{g}",
+        "an in-place edit of one may change the other",
+    ),
     "separate": Told(
         "{d} and {s} are separate tensors",
         "no gradient passes between them",
@@ -174,14 +201,32 @@ TOLD: dict[str, Told] = {
 }
 
 _MAYBE = {
-    "copy": ("a copy made under no_grad", "torch.tensor({s})", "{s}.detach().clone()"),
+    "copy": (
+        "a copy made under no_grad",
+        "torch.tensor({s})",
+        "{s}.detach().clone()",
+        "a tensor that simply has the same numbers",
+    ),
     "plain copy": ("a clone()", "torch.tensor({s})", "a deepcopy", "a tensor that simply has the same numbers"),
-    "plain move": ("a cast or a move under no_grad", "one after detach()"),
-    "rewrapped": ("torch.tensor(..., requires_grad=True)", "detach().clone().requires_grad_()"),
+    "plain move": ("a cast or a move under no_grad", "one after detach()", "a tensor that simply has the same numbers"),
+    "rewrapped": (
+        "torch.tensor(..., requires_grad=True)",
+        "detach().clone().requires_grad_()",
+        "a leaf that simply has the same numbers",
+    ),
     "no_grad view": ("no_grad", "inference_mode"),
     "data": (".data", "set_()"),
     "deepcopy": ("a deepcopy", "a new parameter with the same numbers"),
 }
+_TOLD_FAR = "whether gradients pass between them can't be told, because a history was too long to follow to its end"
+_ONE = {
+    "leaf": "{d}.backward() is {s}.backward() and fills {s}.grad",
+    "result": "{d}.backward() is {s}.backward() and fills the same leaves",
+    "no_grad view": "no gradient ever arrives at it under either name",
+    "early view": "no gradient ever arrives at it under either name",
+    "stale view": "its grad_fn can't be read under either name",
+}
+"""What backward() does with one tensor under two names, by its status."""
 _SPLITS = frozenset({"Split", "SplitWithSizes", "Unbind", "Chunk", "UnsafeSplit"})
 
 
@@ -216,9 +261,16 @@ def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
         return "computed", "computed", fy.identity in fx.reaches
     if (x.object.status == "inference") != (y.object.status == "inference"):
         return "inference", "inference", x.object.status == "inference"
+    if ex is None or ey is None:
+        return "unknown", "unknown", False
     if _same_numbers(x, y):
         return _copied(x, y)
-    return "separate", "separate", False
+    return "separate", "far" if _far(x, y) else "separate", False
+
+
+def _far(x: Seen, y: Seen) -> bool:
+    """Whether one may be computed from the other beyond where its history was followed."""
+    return any(d.object.grad_fn and d.object.history is None and s.object.requires_grad for s, d in ((x, y), (y, x)))
 
 
 def _view(s: Seen, d: Seen) -> tuple[str, str]:
@@ -226,6 +278,10 @@ def _view(s: Seen, d: Seen) -> tuple[str, str]:
         return "no_grad view", "no_grad view"
     if d.facts.kind is not s.facts.kind and d.object.shape == s.object.shape:
         return "subclass", "subclass"
+    if d.object.status == "early view":
+        return "view", "early view"
+    if d.object.status == "leaf":
+        return "view", "leaf view"
     return "view", "view" if d.object.grad_fn else "plain view"
 
 
@@ -244,18 +300,23 @@ def _cousins(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
     return (*_view(y, x), True) if inside[1] else ("siblings", "siblings", False)
 
 
-_RANK = {"result": 0, "leaf": 1, "no_grad view": 2}
+_RANK = {"result": 0, "leaf": 1, "no_grad view": 2, "early view": 2}
 
 
 def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
     """Two objects on one memory, neither of them a view of the other."""
+    inside = (contains(ey, ex), contains(ex, ey))
+    if not any(inside):
+        return "siblings", "parts", False
     if not same_storage(ex, ey):
         array = "array" in (x.object.status, y.object.status)
         turned = x.object.status == "array" or (y.object.status != "array" and _rank(y) < _rank(x))
+        if not array and not all(inside):
+            turned = inside[0]
         return "external", "array" if array else "external", turned
     # A leaf over untracked memory may be a parameter made of it; the order of the names decides.
     made_leaf = y.object.status in ("leaf", "frozen") and (x.object.status != "leaf" or y.facts.parameter)
-    turned = not made_leaf and _rank(y) < _rank(x)
+    turned = not made_leaf and _rank(y) < _rank(x) if all(inside) else inside[0]
     s, d = (y, x) if turned else (x, y)
     if d.facts.parameter and not s.facts.parameter:
         return "parameter", "parameter", turned
@@ -301,6 +362,8 @@ def _same_numbers(x: Seen, y: Seen) -> bool:
 def _copied(x: Seen, y: Seen) -> tuple[str, str, bool]:
     """Two objects with the same numbers in memories of their own."""
     ox, oy = x.object, y.object
+    if oy.status == "result" and _rank(x) != 3:
+        return "separate", "far" if _far(x, y) else "same numbers", False
     turned = _rank(x) == 3 and oy.status == "result"
     s, d = (oy, ox) if turned else (ox, oy)
     both_parameters = x.facts.parameter and y.facts.parameter
@@ -335,8 +398,10 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
         "q": f" with the numbers of {source}" if _same_numbers(s, d) else "",
         "o": d.facts.label if s.facts.identity in d.facts.direct else "through several operations",
         "f": _from_to(s, d),
+        "n": " with the same numbers" if _same_numbers(s, d) else "",
+        "u": _unreadable(s, d),
     }
-    told = [clause.replace("{e}", _edits(kind, s, d)).replace("{g}", _gradients(kind, d)) for clause in TOLD[key]]
+    told = [clause.replace("{e}", _edits(kind, s, d)).replace("{g}", _gradients(kind, s, d)) for clause in TOLD[key]]
     parts = _pieces(f"{told[0]}: {told[1]}; {told[2]}.", words)
     maybe = _maybe(kind, key, s, d)
     if len(maybe) > 1:
@@ -377,30 +442,49 @@ def _maybe(kind: str, key: str, s: Seen, d: Seen) -> tuple[str, ...]:
     return found
 
 
-def _gradients(kind: str, d: Seen) -> str:
+def _gradients(kind: str, s: Seen, d: Seen) -> str:
     if kind == "alias":
-        asks = d.object.requires_grad and d.object.status != "no_grad view"
-        return "{d}.backward() is {s}.backward() and fills {s}.grad" if asks else "both are as untracked as each other"
+        return _ONE.get(d.object.status, "both are as untracked as each other")
+    if kind in ("unknown", "separate"):
+        return _TOLD_FAR if _far(s, d) else "no gradient passes between them"
     if kind == "siblings":
-        return "each passes its own gradient to that tensor" if d.object.grad_fn else "no gradient passes between them"
+        cousins = d.facts.base and d.facts.base == s.facts.base
+        both = d.object.grad_fn and s.object.grad_fn
+        return "each passes its own gradient to that tensor" if both and cousins else "no gradient passes between them"
+    if d.object.status == "leaf":
+        return "gradients arrive at {d} and stop there, and none reaches {s}"
     return "gradients pass through it to {s}" if d.object.grad_fn else "no gradient passes from {d} to {s}"
 
 
 def _edits(kind: str, s: Seen, d: Seen) -> str:
     es, ed = s.facts.extent, d.facts.extent
     if kind == "siblings":
-        if es is not None and ed is not None and not overlap(es, ed):
-            return "an in-place edit of one does not touch the other, because they do not overlap"
-        return "an in-place edit of one changes the other where they overlap"
+        if es is None or ed is None or overlap(es, ed):
+            return "what is written into one in place is seen in the other where they overlap"
+        counted = _shares_counter(s, d)
+        version = ", but backward() takes it for an edit of both, by the version counter that they share"
+        return f"an in-place edit of one does not touch the other, because they do not overlap{version * bool(counted)}"
     if ed is not None and any(n > 1 and stride == 0 for n, stride in zip(ed.shape, ed.strides, strict=True)):
         return "in-place edits of {d} are refused, because several of its elements are one in memory"
-    if d.facts.label in _SPLITS:
+    if d.object.status == "leaf":
+        return f"{_EDIT_BOTH}, and raises outside of no_grad because {{d}} is a leaf"
+    if d.facts.label in _SPLITS and d.facts.base:
         return "an in-place edit of {d} raises, because its operation makes several views at once"
-    if s.object.status == "leaf":
-        return "an in-place edit of {d} changes {s} too, and raises outside of no_grad because {s} is a leaf"
+    if s.object.status in ("leaf", "early view") and d.object.requires_grad:
+        return f"{_EDIT_BOTH}, and raises outside of no_grad because {_leaf_of(s)} is a leaf"
     if d.object.grad_fn:
         return "an in-place edit of {d} changes {s} too and is recorded for both"
     return _EDIT_BOTH
+
+
+def _leaf_of(s: Seen) -> str:
+    return "{s}" if s.object.status == "leaf" else "what {s} is a view of"
+
+
+def _unreadable(s: Seen, d: Seen) -> str:
+    """Whose memory has no address that can be read."""
+    kinds = dict.fromkeys(one.object.type for one in (d, s) if one.facts.extent is None)
+    return f"the memory of {' and '.join(kinds)} has no address to read"
 
 
 def _from_to(s: Seen, d: Seen) -> str:

@@ -282,6 +282,205 @@ def test_the_two_snippets():
         b.backward()
 
 
+def asked_later():
+    base = torch.ones(4)
+    view = base[:2]
+    base.requires_grad_()
+    return base, view
+
+
+def pair(a, make):
+    return a, make(a)
+
+
+VIEWS = {  # what makes them, the kind, and: the status of the first and of the second
+    "a reshaped leaf and its row": (
+        lambda: pair(torch.arange(6.0).reshape(2, 3).requires_grad_(), lambda a: a[1]),
+        ("view", "leaf", "result"),
+    ),
+    "a transposed leaf and its row": (
+        lambda: pair(torch.ones(3, 3).T.requires_grad_(), lambda a: a[1]),
+        ("view", "leaf", "result"),
+    ),
+    "a view that is a leaf": (
+        lambda: pair(torch.ones(4), lambda d: d[:2].requires_grad_()),
+        ("view", "untracked", "leaf"),
+    ),
+    "a subclass that is a leaf": (
+        lambda: pair(torch.ones(4), lambda d: d.as_subclass(Sub).requires_grad_()),
+        ("subclass", "untracked", "leaf"),
+    ),
+    "a no_grad view that asks by itself": (
+        lambda: pair(leaf(), lambda a: no_grad(lambda a: a[:2])(a).requires_grad_()),
+        ("view", "leaf", "leaf"),
+    ),
+    "a view whose base asked later": (asked_later, ("view", "leaf", "early view")),
+    "no_grad view of a leaf": (
+        lambda: pair(leaf(), no_grad(lambda a: a[:2])),
+        ("no_grad view", "leaf", "no_grad view"),
+    ),
+    "no_grad view of a result": (
+        lambda: pair(result(), no_grad(lambda a: a[:2])),
+        ("no_grad view", "result", "no_grad view"),
+    ),
+    "no_grad view of a leaf that is a view": (
+        lambda: pair(torch.ones(4).view(2, 2).requires_grad_(), no_grad(lambda a: a[0])),
+        ("view", "leaf", "untracked"),
+    ),
+    "view of a result": (lambda: pair(result(), lambda a: a[:2]), ("view", "result", "result")),
+    "a parameter on part of it": (
+        lambda: pair(torch.ones(4), lambda a: nn.Parameter(a[:2])),
+        ("parameter", "untracked", "leaf"),
+    ),
+    "a leaf on its memory": (
+        lambda: pair(leaf(), lambda a: a.detach().requires_grad_()),
+        ("rewrapped", "leaf", "leaf"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_is_said_of_a_view_is_what_edits_and_backward_do(name):
+    make, (kind, *statuses) = VIEWS[name]
+    a, b = make()
+    found = gw.references(a=a, b=b)
+    told = found.relation("a", "b")
+    assert (told.kind, [found["a"].status, found["b"].status]) == (kind, statuses)
+    before = a.detach().clone()
+    try:
+        b.mul_(3)
+        raised = False
+    except RuntimeError:
+        raised = True
+    assert ("raises" in told.edits) is raised
+    assert torch.equal(before, a.detach()) is raised
+    a, b = make()
+    with torch.no_grad():
+        b.mul_(3)
+    assert not torch.equal(before, a.detach())
+    a, b = make()
+    if b.requires_grad:
+        (b * 2).sum().backward()
+    assert ("gradients arrive at b" in told.gradients) is (b.is_leaf and b.grad is not None)
+    if a.is_leaf and a.requires_grad:
+        assert ("gradients pass" in told.gradients) is (a.grad is not None)
+
+
+PIECES = {
+    "halves": (lambda w: (w.detach()[:2], w.detach()[2:]), "siblings"),
+    "every other": (lambda w: (w.detach()[::2], w.detach()[1::2]), "siblings"),
+    "every other, of data": (lambda w: (w.data[::2], w.data[1::2]), "siblings"),
+    "overlapping": (lambda w: (w.detach()[:3], w.detach()[1:]), "siblings"),
+    "between the ends of the other": (lambda w: pair(w.detach(), lambda d: (d[::2], d[1:2]))[1], "siblings"),
+    "partly in the other": (lambda w: pair(w.detach(), lambda d: (d[::2], d[1:3]))[1], "siblings"),
+    "columns": (lambda w: pair(w.detach().view(2, 2), lambda d: (d[:, 0], d[:, 1]))[1], "siblings"),
+    "the smaller first": (lambda w: (w.detach()[:2], w.detach()), "detached"),
+    "the larger first": (lambda w: (w.detach(), w.detach()[:2]), "detached"),
+    "every other of every": (lambda w: (w.detach()[::2], w.detach()[:1]), "detached"),
+    "array": (lambda w: (torch.from_numpy(w.detach().numpy())[:2], w.detach().numpy()[2:]), "siblings"),
+    "array that runs backwards": (lambda w: (w.detach(), w.detach().numpy()[::-1]), "external"),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_parts_of_one_memory(name):
+    make, kind = PIECES[name]
+    w = leaf()
+    a, b = make(w)
+    told = gw.references(a=a, b=b).relation("a", "b")
+    assert told.kind == kind
+    assert told.shares_storage
+    before = torch.as_tensor(a).clone()
+    version = getattr(a, "_version", None)
+    b[:] = 9
+    changed = not torch.equal(before, torch.as_tensor(a).clone())
+    assert ("does not touch" not in told.edits) is changed
+    if "version counter" in told.edits:
+        assert a._version > version
+    if kind == "detached":
+        assert told.source == ("a" if a.numel() > b.numel() else "b")
+
+
+def test_far_apart_in_a_large_memory():
+    w = torch.empty(4_000_000)
+    m = w.view(2000, 2000)
+    left, right, mid = m.detach()[:, :1000], m.detach()[:, 1000:], m.detach()[::2, 500:1500]
+    found = gw.references(left=left, right=right, mid=mid)
+    assert "does not touch" in found.relation("left", "right").edits
+    assert "where they overlap" in found.relation("left", "mid").edits
+
+
+def test_tensors_with_the_same_numbers():
+    cases = {
+        "two results": (result(), result(), "separate"),
+        "a leaf and a result of another": (leaf(), leaf() * 1, "separate"),
+        "a result and a leaf": (leaf() * 1, leaf(), "rewrapped"),
+        "a view that is a leaf, and a leaf": (
+            torch.arange(4.0).view(2, 2).requires_grad_(),
+            torch.tensor([[0.0, 1.0], [2.0, 3.0]], requires_grad=True),
+            "rewrapped",
+        ),
+    }
+    for a, b, kind in cases.values():
+        told = gw.references(a=a, b=b).relation("a", "b")
+        assert told.kind == kind
+        assert "raises" not in told.gradients
+        assert "constant" not in told.sentence
+        b.sum().backward()
+        assert not (a.is_leaf and a.grad is not None)
+        if kind == "rewrapped":
+            assert "a leaf that simply has the same numbers" in told.maybe
+            assert b.grad is not None
+
+
+def test_one_tensor_under_two_names_is_told_by_what_backward_does():
+    h = result()
+    assert "fills the same leaves" in gw.references(h=h, g=h).relation("h", "g").sentence
+    a = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    assert "fills a.grad" in gw.references(a=a, b=a).relation("a", "b").sentence
+    p = leaf()
+    with torch.no_grad():
+        v, n = a.T, p[:2]
+    assert "untracked" in gw.references(v=v, u=v).relation("v", "u").sentence
+    assert "no gradient ever arrives" in gw.references(n=n, m=n).relation("n", "m").sentence
+
+
+def test_a_history_too_long_to_follow_is_not_called_separate_in_gradients():
+    x = torch.ones((), requires_grad=True)
+    h = x * 2
+    for _ in range(1100):
+        h = h + 1
+    told = gw.references(x=x, h=h).relation("x", "h")
+    assert told.kind == "separate"
+    assert "can't be told" in told.gradients
+
+
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner):
+        one = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        one.inner = inner
+        return one
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        out = func(*(a.inner if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+        return cls(out) if isinstance(out, torch.Tensor) else out
+
+
+def test_what_has_no_address_is_not_called_separate():
+    x = Wrapper(torch.ones(3))
+    d = x.detach()
+    told = gw.references(x=x, d=d).relation("x", "d")
+    assert told.kind == "unknown"
+    assert "can't be told" in told.sentence
+    assert "may change" in told.edits
+    d.mul_(3)
+    assert x.inner[0] == 3
+    sparse = torch.eye(2).to_sparse()
+    assert gw.references(s=sparse, d=sparse.detach()).relation("s", "d").kind == "unknown"
+
+
 def test_tied_weights_and_a_deepcopy():
     model = nn.ModuleDict({"emb": nn.Embedding(3, 2), "out": nn.Linear(2, 3, bias=False)})
     model["out"].weight = model["emb"].weight
@@ -427,6 +626,31 @@ def test_a_write_behind_autograds_back_is_seen():
     w.data.add_(1)
     (change,) = gw.references(w=w).since(before)
     assert change.kind == "rewritten"
+
+
+def test_a_flag_that_was_set_is_told():
+    w = torch.ones(3)
+    first = gw.references(w=w)
+    w.requires_grad_()
+    (change,) = gw.references(w=w).since(first)
+    assert change.kind == "flagged"
+    assert "requires_grad was False and is True now" in change.sentence
+    second = gw.references(w=w)
+    w.sum().backward()
+    third = gw.references(w=w)
+    assert ".grad was None and is set now" in third.since(second)[0].sentence
+    w.sum().backward()
+    assert ".grad has other numbers" in gw.references(w=w).since(third)[0].sentence
+    r = result()
+    before = gw.references(r=r)
+    r.detach_()
+    assert "grad_fn was MulBackward0 and is None" in gw.references(r=r).since(before)[0].sentence
+
+
+def test_numbers_that_were_not_read_are_not_called_unchanged():
+    m = torch.ones(3, device="meta")
+    (change,) = gw.references(m=m).since(gw.references(m=m))
+    assert "not compared" in change.sentence
 
 
 def test_new_and_gone_names():
