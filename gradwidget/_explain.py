@@ -554,10 +554,14 @@ def _given(saved: Mapping[str, Saved]) -> dict[str, Any]:
         if bracket:
             parts.setdefault(base, []).append(value)
         else:
-            found[name] = value
+            found[name] = _WITHOUT.get(name) if value is None else value
     for base, values in parts.items():
         found[base] = ... if any(v is ... for v in values) else tuple(values)
     return found
+
+
+_WITHOUT: dict[str, Any] = {"correction": 1, "p": 2, "ord": 2}
+"""What torch calculates with where such an argument is None."""
 
 
 def _plain(item: Item) -> torch.Tensor | None:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from gradwidget import GradWidget
 from gradwidget._explain import explain
+from gradwidget._formulas.latex import latex
 
 
 def scalar(x):
@@ -194,3 +195,24 @@ def test_looking_changes_nothing():
     assert w.passes == []
     y.backward()
     assert torch.equal(x.grad, (x.cos() * x + x.sin()).detach())
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: x.var(), "dL/dx = dL/dz · 2 · (x - mean(x)) / 5"),
+        (lambda x: x.std(), "dL/dx = dL/dz · (x - mean(x)) / (5 · z)"),
+        (lambda x: x.var(dim=1, keepdim=True), "dL/dx = dL/dz · 2 · (x - mean(x, dim = 1)) / 2"),
+        (lambda x: x.var(correction=0), "dL/dx = dL/dz · 2 · (x - mean(x)) / 6"),
+        (lambda x: x.norm(), "dL/dx = dL/dz · x / z"),
+        (lambda x: x.clamp(min=0), "dL/dx = dL/dz · (1 if x ≥ 0 else 0)"),
+        (lambda x: x.clamp(max=0), "dL/dx = dL/dz · (1 if x ≤ 0 else 0)"),
+        (lambda x: x.amax(), "dL/dx = dL/dz · (1 if x = z else 0) / count(x = z)"),
+    ],
+)
+def test_arguments_that_are_none_leave_no_hole(make, expected):
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    z = make(x)
+    w = GradWidget(z)
+    assert w["z"].formula.splitlines()[0].startswith(expected)
+    assert "-)" not in latex(explain(w._inspection, w["z"].key).parts[0].line.maths)
