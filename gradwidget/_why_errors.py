@@ -35,7 +35,16 @@ _EDITED = re.compile(
     r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
 )
 _WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
-_LIBRARIES = ("/torch/", "/gradwidget/_", "/IPython/", "/ipykernel/", "/_pytest/", "/pluggy/", "/importlib/")
+_LIBRARIES = (
+    "/torch/",
+    "/gradwidget/_",
+    "/IPython/",
+    "/ipykernel/",
+    "/_pytest/",
+    "/pluggy/",
+    "/importlib/",
+    "/copy.py",
+)
 _NODES = 20_000
 
 
@@ -480,7 +489,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ),
     ErrorLeaf(
         "integer-grad",
-        r"only Tensors of floating point",
+        r"[oO]nly Tensors of floating point",
         "{s.who} holds whole numbers or bools: only floating point and complex tensors have gradients.",
         "Make it floating point: `torch.tensor([1.0, 2.0], requires_grad=True)`, or `.float()`.",
     ),
@@ -489,6 +498,13 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         r"only change requires_grad flags of leaf variables",
         "{s.who} was computed, so its requires_grad can't be turned off.",
         "Use `{s.who}.detach()`, which is a leaf without history.",
+    ),
+    ErrorLeaf(
+        "optimizer-nonleaf",
+        r"can't optimize a non-leaf Tensor",
+        "An optimizer was given a computed tensor: it changes leaves only.",
+        "Make the leaf last: `w = (0.1 * torch.randn(3)).requires_grad_()`, or give the tensors that it was computed "
+        "from.",
     ),
     ErrorLeaf(
         "deepcopy",
@@ -560,6 +576,11 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     evidence = [fill(text) for text in leaf.evidence]
     evidence += leaf.more(scene) if leaf.more is not None else ()
     cause, remedy = fill(leaf.cause), fill(leaf.remedy)
+    if leaf.kind == "inplace-modified" and any(_is_leaf(scene.tensor(name)) for name in scene.modified):
+        remedy = (
+            "Run all `backward()` calls before `optimizer.step()` (the usual cause), or run the forward pass "
+            "again after it."
+        )
     if leaf.kind in ("unused-input", "untracked-input") and (asked := scene.asked_of_grad) is not None:
         inner = about(asked[1], (asked[0],), scene.scope, asked[2])
         cause, remedy = f"{cause} {inner.cause}", inner.remedy
@@ -569,6 +590,11 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         cause, remedy = f"{cause} {inner.cause}", inner.remedy if inner.kind != "untracked" else remedy
         evidence += [fact for fact in inner.evidence if fact not in evidence]
     return Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence])))
+
+
+@unobserved()
+def _is_leaf(tensor: torch.Tensor | None) -> bool:
+    return tensor is not None and tracked(tensor) and tensor.grad_fn is None
 
 
 def _where(scene: Scene) -> tuple[str, ...]:

@@ -290,6 +290,12 @@ class Facts:
         )
 
     @cached_property
+    def compiled_note(self) -> str:
+        if "Compiled" not in self.op:
+            return ""
+        return " In a compiled region the values in between do not exist in the graph (`torch.compiler.disable`)."
+
+    @cached_property
     def between(self) -> list[int]:
         """Nodes on the paths from the outputs to the tensor, nearest the outputs first."""
         if self.here is None or self.place is None:

@@ -152,13 +152,15 @@ ZERO: tuple[Classic, ...] = (
 )  # fmt: skip
 """Where a gradient turns into zero. `holds` tells without a captured pass; with one, the node is known."""
 
+_SATURATED = next(one for one in ZERO if one.kind == "saturated")
+
 BAD: tuple[Classic, ...] = (
     Classic(
         "nan-sqrt",
         ("Sqrt", "Rsqrt"),
         lambda v: v.any(lambda t: (t <= 0) | t.isnan() | t.isinf(), "result", "in0"),
         "The derivative of {at} at 0 is infinite, and below 0 it is NaN.",
-        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()`.",
+        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()` (1e-6 in float16).",
     ),
     Classic(
         "nan-std",
@@ -287,7 +289,7 @@ class Numbers:
     def _zeroed_after(self, fact: tuple[str, ...]) -> Finding | None:
         """`.grad` is zero though the last pass brought something else."""
         f = self.f
-        if f.seen is None or f.spot is None or norms((f.captured,))[0] in (None, 0.0):
+        if f.seen is None or f.spot is None or _length(f.captured) in (None, 0.0):
             return None
         label = f"pass {f.last.number} ({f.last.label})" if f.last is not None else ""
         brought = f"{label} brought {_brief((f.captured,))}"
@@ -382,6 +384,14 @@ class Numbers:
                 "Check its `backward` with `torch.autograd.gradcheck`.",
                 evidence,
             )
+        if op.label in ("Softmax", "LogSoftmax") and not _safely(_SATURATED.holds, self._values(here=seen, key=key)):
+            return Finding(
+                "zero-derivative",
+                f"{at} handed on 0: the outputs of a softmax add up to 1, so what counts all of a row alike has the "
+                "derivative 0; or its derivative is 0 at this value.",
+                "Nothing is wrong if that is meant; let the loss depend on single outputs, not on their sum.",
+                evidence,
+            )
         for one_classic in ZERO:
             if op.label in one_classic.ops:
                 return Finding(one_classic.kind, one_classic.cause.format(at=at), one_classic.remedy, evidence)
@@ -411,7 +421,7 @@ class Numbers:
         for key in self.f.between[::-1]:
             label = here.columns.ops[here.columns.op[key]].label
             for one in ZERO:
-                if label in one.ops and _safely(one.holds, self._values(here, key)):
+                if label in one.ops and self._unavoidable(here, key) and _safely(one.holds, self._values(here, key)):
                     found = self._named_zero(here, key, fact, None)
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} lies on the way to {self.f.outputs}"))
         for key in self.f.between:
@@ -426,6 +436,23 @@ class Numbers:
         if len(masks) == 1 and len(self.f.uses) == 1:
             return self._named_zero(here, masks[0], fact, None)
         return None
+
+    def _unavoidable(self, here: Inspection, key: int) -> bool:
+        """Whether all paths from the outputs to the tensor go through a node."""
+        f = self.f
+        ends = {place[0] for place in f.outs}
+        waiting = [k for k in {here.columns.source[e] for e in f.uses} if k != key]
+        found = set(waiting)
+        while waiting:
+            at = waiting.pop()
+            if at in ends:
+                return False
+            for edge in here.edges.consumers[at]:
+                above = here.columns.source[edge]
+                if above != key and above not in found and above in f.in_outputs:
+                    found.add(above)
+                    waiting.append(above)
+        return True
 
     def _values(self, here: Inspection, key: int) -> Values:
         """What a node has saved, and its inputs as far as a name holds them."""
@@ -542,9 +569,7 @@ class Numbers:
                 if norm and one.kind in ("nan-sqrt", "nan-division", "nan-pow"):
                     classic = "nan-norm"
                     cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
-                    remedy = (
-                        "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`, or use `F.normalize`."
-                    )
+                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()` (1e-6 in float16)."
                 if masks and kind == "NaN":
                     mask = _at(here, masks[0])
                     cause += f" {mask} left those elements out: the gradient 0 came back to them, and 0 * inf is NaN."
@@ -763,7 +788,7 @@ class Numbers:
                 return bool(torch.allclose(torch.stack(parts_known).sum(0), now, rtol=1e-3, equal_nan=True))
         if len(parts) > 1:
             return None
-        first, now_norm = norms((parts[0], grad))
+        first, now_norm = _length(parts[0]), _length(grad)
         if first is None or now_norm is None:
             return None
         return math.isclose(first, now_norm, rel_tol=1e-3)
@@ -953,6 +978,13 @@ def _brief(row: tuple[Gradient, ...]) -> str:
     """One gradient in a few characters."""
     texts = [summary.text for g in row if (summary := summary_of(g)) is not None and summary.text]
     return ", ".join(texts) or "none"
+
+
+def _length(gradient: Gradient) -> float | None:
+    """Its 2-norm, None if that is not known."""
+    if isinstance(gradient, torch.Tensor):
+        return norms((gradient,))[0]
+    return None if gradient is None or gradient.stats is None else gradient.stats.norm
 
 
 def _safely(holds: Callable[[Values], bool], values: Values) -> bool:

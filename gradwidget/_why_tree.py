@@ -182,8 +182,8 @@ STRUCTURE: tuple[Leaf, ...] = (
         "sibling-output",
         lambda f: f.asked and f.sibling,
         "{f.name} and {f.outputs} come from one node ({f.op}), but {f.outputs} does not depend on {f.name}: they are "
-        "sibling outputs. In a compiled region the values in between do not exist in the graph.",
-        "Compute the loss from {f.name}, or run the region in eager mode to look inside (`torch.compiler.disable`).",
+        "sibling outputs.{f.compiled_note}",
+        "Compute the loss from {f.name}.",
         ("{f.made_by}", "{f.outputs} uses another output of it"),
     ),
     Leaf(
@@ -481,6 +481,14 @@ PRESENT: tuple[Leaf | Found, ...] = (
     Found(lambda f: f.numbers.several if f.is_leaf else None),
     Found(lambda f: f.numbers.broadcast if f.is_leaf else None),
     Found(lambda f: f.numbers.hook_possible),
+    Leaf(
+        "unreadable",
+        lambda f: f.grad is not None and not f.brief,
+        "{f.name} has a gradient, but its numbers can't be read: it is of a meta, fake or other special tensor, or has "
+        "no elements.",
+        "",
+        ("{f.name}.grad is not None",),
+    ),
     Leaf(
         "present",
         lambda f: f.grad is not None,

@@ -807,6 +807,28 @@ def not_selected():
     return why(y, loss)
 
 
+@situation("zero-derivative", "add up to 1")
+def the_sum_of_a_softmax():
+    return watched(lambda x: x.softmax(0).sum())
+
+
+@situation("zero", "does not tell")
+def a_step_function_on_one_of_two_paths():
+    x = leaf([1.2, 2.3])
+    loss = (x + (x.round() - x).detach() + x.round() * 0).sum()
+    loss.backward()
+    x.grad.zero_()
+    return why(x, loss)
+
+
+@situation("unreadable", "can't be read")
+def a_meta_gradient():
+    x = torch.ones(2, device="meta", requires_grad=True)
+    loss = (x * 2).sum()
+    loss.backward()
+    return why(x, loss)
+
+
 @situation("flat-point", "Pow", "flat")
 def a_flat_point():
     return watched(lambda x: (x - torch.tensor([1.0, 2.0, 3.0])).pow(2).sum())
@@ -921,7 +943,7 @@ def the_norm_of_zeros():
     return watched(lambda x: x.pow(2).sum().sqrt(), [0.0, 0.0])
 
 
-@situation("nan-norm", "norm of zeros", "F.normalize")
+@situation("nan-norm", "norm of zeros", "1e-6 in float16")
 def one_through_the_norm_of_zeros():
     return watched(lambda x: x.norm() ** -1, [0.0, 0.0])
 
@@ -1324,7 +1346,7 @@ def a_saved_leaf_was_changed():
     loss.backward()
 
 
-@error("inplace-modified", "model.1.weight", ".step()")
+@error("inplace-modified", "model.1.weight", ".step()", "Run all `backward()` calls before `optimizer.step()`")
 def the_optimizer_stepped_before_backward():
     model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -1553,13 +1575,23 @@ def a_gradient_for_whole_numbers():
     index.requires_grad_()
 
 
+@error("integer-grad", "floating point")
+def whole_numbers_that_require_a_gradient():
+    torch.tensor([1, 2], requires_grad=True)
+
+
+@error("optimizer-nonleaf", "leaf")
+def an_optimizer_of_a_computed_tensor():
+    torch.optim.SGD([leaf() * 2], lr=0.1)
+
+
 @error("flag-of-nonleaf", "h", "detach()")
 def a_flag_of_a_computed_tensor():
     h = leaf() * 2
     h.requires_grad = False
 
 
-@error("deepcopy", "detach()")
+@error("deepcopy", "detach()", "raised in test_why.py:")
 def a_deepcopy_of_a_computed_tensor():
     import copy
 
