@@ -101,7 +101,7 @@ def overlap(a: Extent, b: Extent) -> bool:
         return False
     low = min(a.span[0], b.span[0]) - 4096  # no pointer may be null; none is followed
     try:
-        return bool(np.shares_memory(_placed(a, low), _placed(b, low), max_work=100_000))
+        return bool(np.shares_memory(_placed(a, low), _placed(b, low), max_work=100_000))  # type: ignore[arg-type]
     except Exception:  # too hard
         return True
 

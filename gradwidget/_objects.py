@@ -245,10 +245,10 @@ def _view_without_history(tensor: torch.Tensor, base: torch.Tensor) -> str:
             node = _getter("grad_fn")(tensor.view_as(tensor))
         if node is not None and node.next_functions[0][0] is not None:
             return "leaf"
-        made = torch._C._autograd._get_creation_meta(tensor)  # type: ignore[attr-defined]
+        made = torch._C._autograd._get_creation_meta(tensor)
     except Exception:
         return "no_grad view"
-    return "early view" if made == torch._C._autograd.CreationMeta.DEFAULT else "no_grad view"  # type: ignore[attr-defined]
+    return "early view" if made == torch._C._autograd.CreationMeta.DEFAULT else "no_grad view"
 
 
 def _status(form: Form, history: _History, *, inference: bool, tracked: bool, parameter: bool) -> str:

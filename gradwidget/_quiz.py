@@ -146,12 +146,21 @@ def _true(inspection: Inspection, key: int) -> list[float]:
 
 
 def is_right(given: str, true: list[float], tolerance: float) -> bool:
-    """Whether typed numbers are those: within a part of each, or as rounded to two decimals. As on the page."""
+    """Whether typed numbers are those: within a part of each, or as rounded to two decimals. As on the page.
+
+    "0,5" is half as well as two numbers: how many are asked for tells which.
+    """
+    return any(
+        len(numbers) == len(true) > 0 and all(_near(a, b, tolerance) for a, b in zip(numbers, true, strict=True))
+        for numbers in (_numbers(given), _numbers(re.sub(r"(?<=\d),(?=\d)", ".", given)))
+    )
+
+
+def _numbers(text: str) -> list[float]:
     try:
-        numbers = [float(part) for part in re.split(r"[\s,;]+", given.strip(" []()")) if part]
+        return [float(part) for part in re.split(r"[\s,;]+", text.strip(" []()")) if part]
     except ValueError:
-        return False
-    return len(numbers) == len(true) > 0 and all(_near(a, b, tolerance) for a, b in zip(numbers, true, strict=True))
+        return []
 
 
 def _near(given: float, true: float, tolerance: float) -> bool:

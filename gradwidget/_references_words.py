@@ -11,8 +11,8 @@ _ABOUT = {
     "leaf": "{n} is a leaf: backward() adds to {n}.grad.",
     "result": "{n} is the result of {op}: gradients pass through it, and {n}.grad stays None without retain_grad().",
     "no_grad view": "{n} is a view made under no_grad: it says requires_grad=True, but no gradient ever arrives.",
-    "early view": "{n} is a view taken before its base asked for gradients: it says requires_grad=True because its base "
-    "does, but no gradient ever arrives.",
+    "early view": "{n} is a view taken before its base asked for gradients: it says requires_grad=True because its "
+    "base does, but no gradient ever arrives.",
     "stale view": "{n} is a view made under no_grad whose base was edited since: reading its grad_fn raises.",
     "inference": "{n} was made under inference_mode: it has no history, and autograd refuses to save it.",
     "integer": "{n} is of {dtype}, which can't have gradients.",

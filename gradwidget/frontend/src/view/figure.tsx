@@ -185,10 +185,18 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       [describeNode(node, arrived(node.key) ? gradients : NO_TEXTS), words].filter(Boolean).join("\n"),
     [gradients, arrived],
   );
+  // The question stands there.
+  useLayoutEffect(() => {
+    if (quiz.on && selected !== null) setSide("node");
+  }, [quiz.on, selected]);
   const traced = useTrace(host, side === "trace");
   const shownTrace = { ...traced, trace: traced.trace && maskedTrace(traced.trace, quiz.hidden) };
-  const shownAnswer = { ...answer, detail: answer.detail && maskedDetail(answer.detail, quiz.hidden) };
+  const shownAnswer = {
+    ...answer,
+    detail: answer.detail && maskedDetail(answer.detail, quiz.hidden, quiz.hinted),
+  };
   const select = (key: number | null) => {
+    if (quiz.on && key !== null) setSide("node");
     setGroup(key !== null && key < 0 ? groupKey(key) : null);
     host.select(key !== null && key < 0 ? null : selectedOf(key, graph));
   };

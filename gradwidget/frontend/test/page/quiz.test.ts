@@ -78,6 +78,46 @@ it("says wrong, gives a hint, says right, and shows what was found", async () =>
   expect(figure.host.answers[3]).toEqual({ tries: ["1.3", "1.56"], hinted: true, shown: false, right: true });
 });
 
+it("does not count what is no number as a try", async () => {
+  const figure = await started();
+  figure.host.change("selected", { selected: "a" });
+  await vi.waitFor(() => expect(card(figure)?.dataset.gwQuizState).toBe("open"));
+  const input = card(figure)?.querySelector("input") as HTMLInputElement;
+  input.value = "abc";
+  card(figure)?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+  await vi.waitFor(() => expect(card(figure)?.textContent).toContain("abc is not a number."));
+  expect(figure.host.answers[3]).toBeUndefined();
+  type(figure, "1,56");
+  await vi.waitFor(() => expect(card(figure)?.dataset.gwQuizState).toBe("right"));
+  expect(card(figure)?.textContent).not.toContain("not a number");
+});
+
+it("keeps the chain rule to itself until a hint is asked for", async () => {
+  const figure = await started();
+  figure.host.change("selected", { selected: "d" });
+  await vi.waitFor(() => expect(card(figure)?.dataset.gwQuizState).toBe("open"));
+  expect(figure.find('[data-gw-formula-part="3"]')).toHaveLength(0);
+  figure.host.change("selected", { selected: "a" });
+  await vi.waitFor(() => expect(figure.find("[data-gw-quiz-hint]")).toHaveLength(1));
+  expect(figure.panel()).not.toContain("Formula");
+  click(figure.find("[data-gw-quiz-hint]")[0]);
+  await vi.waitFor(() => expect(figure.host.answers[3]?.hinted).toBe(true));
+  figure.host.change("selected", { selected: "d" });
+  await vi.waitFor(() => expect(figure.find('[data-gw-formula-part="3"]')).toHaveLength(1));
+});
+
+it("asks beside the trace as well", async () => {
+  const figure = await started();
+  click(figure.find("[data-gw-tab-of=trace]")[0]);
+  await vi.waitFor(() => expect(figure.find("[data-gw-trace]")).toHaveLength(1));
+  click(figure.find('[data-gw-id="3"]')[0]);
+  await vi.waitFor(() => expect(card(figure)?.dataset.gwQuizCard).toBe("3"));
+  click(figure.find("[data-gw-tab-of=trace]")[0]);
+  await vi.waitFor(() => expect(figure.find("[data-gw-trace]")).toHaveLength(1));
+  click(figure.find('[data-gw-id="3"]')[0]);
+  await vi.waitFor(() => expect(card(figure)?.dataset.gwQuizCard).toBe("3"));
+});
+
 it("shows an answer to whoever gives up, and all of them at the end", async () => {
   const figure = await started();
   figure.host.change("selected", { selected: "b" });
@@ -111,6 +151,9 @@ it.each([
   ["0", "0.004", false],
   ["[1, 2]", "[1, 2]", true],
   ["1", "[1, 2]", false],
+  ["0,8467", "0.8467", true],
+  ["0,5; 1,25", "[0.5, 1.25]", true],
+  ["0,8467", "[0, 1]", false],
   ["e", "1", false],
   ["", "1", false],
 ])("%s for %s is %s", (given, truth, right) => {

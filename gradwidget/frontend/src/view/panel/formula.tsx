@@ -7,6 +7,7 @@ export function FormulaSection({ formula }: { formula: Formula | null }) {
   if (!formula) return null;
   const { state, forward, arrival, parts, note } = formula;
   const known = parts.filter((part) => part.chain);
+  if (!forward && !arrival && known.length === 0 && !note) return null;
   return (
     <Section title="Formula">
       <div class="gw-formula" data-gw-formula={state}>

@@ -13,10 +13,19 @@ export function numbersIn(text: string): number[] | null {
   return parts.length > 0 && numbers.every((one) => !Number.isNaN(one)) ? numbers : null;
 }
 
+/** "0,5" is half as well as two numbers: the count of the right ones tells which. */
+const readings = (text: string): (number[] | null)[] => [
+  numbersIn(text),
+  numbersIn(text.replace(/(\d),(?=\d)/g, "$1.")),
+];
+
 export function isRight(given: string, truth: string, tolerance: number): boolean {
-  const numbers = numbersIn(given);
   const right = numbersIn(truth);
-  if (!numbers || !right || numbers.length !== right.length) return false;
+  return !!right && readings(given).some((numbers) => !!numbers && close(numbers, right, tolerance));
+}
+
+function close(numbers: number[], right: number[], tolerance: number): boolean {
+  if (numbers.length !== right.length) return false;
   return right.every((b, i) => {
     const room = Math.max(tolerance * Math.abs(b), Math.abs(b) >= ROUNDED ? 0.005001 : 0, 1e-9);
     // What is compared with is rounded to four digits itself.

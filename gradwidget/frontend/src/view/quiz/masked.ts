@@ -22,10 +22,14 @@ export function maskedPass(pass: Pass, hidden: Hidden, index: GraphIndex): Pass 
   };
 }
 
-export function maskedDetail(detail: Detail, hidden: Hidden): Detail {
+/** The rule by which a hidden gradient comes about is left out as well, until it was asked for as a hint. */
+export function maskedDetail(detail: Detail, hidden: Hidden, hinted: Hidden): Detail {
   if (hidden.size === 0) return detail;
   const mine = hidden.has(detail.key);
-  const parts = detail.formula?.parts.map((part) => maskedPart(part, mine || hidden.has(part.key))) ?? [];
+  const parts =
+    detail.formula?.parts
+      .filter(({ key }) => !hidden.has(key) || hinted.has(key))
+      .map((part) => maskedPart(part, mine || hidden.has(part.key))) ?? [];
   const formula = detail.formula && {
     ...detail.formula,
     parts,

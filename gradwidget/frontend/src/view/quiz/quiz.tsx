@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Formula } from "../../wire";
 import { Maths } from "../maths";
+import { clipped } from "../numbers";
+import { numbersIn } from "./grade";
 import type { QuizControl } from "./use_quiz";
 
 /** Above the figure: what there is to do, and how far it is done. */
@@ -35,13 +37,17 @@ interface CardProps {
 /** The question about one node. */
 export function QuizCard({ quiz, node, name, formula }: CardProps) {
   const [text, setText] = useState("");
+  const [nonsense, setNonsense] = useState("");
   if (!quiz.on || !quiz.questions.includes(node)) return null;
   const answer = quiz.answers[node];
   const tried = answer?.tries.at(-1);
   const check = (event: Event) => {
     event.preventDefault();
     const given = (event.currentTarget as HTMLFormElement).querySelector("input")?.value.trim();
-    if (given) quiz.answer(node, given);
+    if (!given) return;
+    const readable = numbersIn(given) !== null;
+    setNonsense(readable ? "" : given);
+    if (readable) quiz.answer(node, given);
   };
   const state = answer?.right ? "right" : answer?.shown ? "shown" : tried === undefined ? "open" : "wrong";
   return (
@@ -78,7 +84,8 @@ export function QuizCard({ quiz, node, name, formula }: CardProps) {
       <p role="status" class={`gw-quiz-verdict gw-quiz-${state}`}>
         {state === "right" && `✓ Right: ${quiz.truth(node)}.`}
         {state === "shown" && `It is ${quiz.truth(node)}.`}
-        {state === "wrong" && `✗ ${tried} is not right. Try again.`}
+        {nonsense && quiz.hidden.has(node) && `${clipped(nonsense, 24)} is not a number.`}
+        {!nonsense && state === "wrong" && `✗ ${tried} is not right. Try again.`}
       </p>
       {answer?.hinted && formula?.hint && <Maths of={formula.hint} />}
     </form>

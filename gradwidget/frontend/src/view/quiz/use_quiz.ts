@@ -11,6 +11,8 @@ export interface QuizControl {
   right: number;
   /** Nodes whose gradients are not shown yet. */
   hidden: Hidden;
+  /** Nodes whose formula was looked at. */
+  hinted: Hidden;
   truth(key: number): string;
   toggle(): void;
   answer(key: number, given: string): boolean;
@@ -29,6 +31,10 @@ export function useQuiz(host: Host, graph: GraphPayload, pass: Pass | null): Qui
     if (!quiz) return NONE;
     return new Set(questions.filter((key) => !answers[key]?.right && !answers[key]?.shown));
   }, [quiz, questions, answers]);
+  const hinted = useMemo(
+    () => new Set(questions.filter((key) => answers[key]?.hinted)),
+    [questions, answers],
+  );
   const truth = (key: number) => texts.get(key) ?? "";
   const change = (key: number, part: Partial<QuizAnswers[number]>) => {
     const old = answers[key] ?? { tries: [], hinted: false, shown: false, right: false };
@@ -40,6 +46,7 @@ export function useQuiz(host: Host, graph: GraphPayload, pass: Pass | null): Qui
     answers,
     right: questions.filter((key) => answers[key]?.right && !answers[key]?.shown).length,
     hidden,
+    hinted,
     truth,
     toggle: () => {
       if (!quiz) host.setAnswers({});
