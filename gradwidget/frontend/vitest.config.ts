@@ -14,5 +14,11 @@ const openFunction = {
 export default defineConfig({
   plugins: [openFunction],
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
-  test: { include: ["test/**/*.test.{ts,tsx}"], pool: "threads", maxWorkers: 2, minWorkers: 1 },
+  test: {
+    include: ["test/**/*.test.{ts,tsx}"],
+    pool: "threads",
+    maxWorkers: 2,
+    minWorkers: 1,
+    testTimeout: 40_000,
+  },
 });

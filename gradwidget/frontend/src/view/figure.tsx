@@ -62,6 +62,8 @@ const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matche
 const PANEL_WIDTH = 310;
 /** Two columns of statements want some room. */
 const TRACE_WIDTH = 520;
+/** As in the style sheet. */
+const LARGER = 1.4;
 const NO_TEXTS: Texts = new Map();
 const NO_KEYS: readonly number[] = [];
 
@@ -337,7 +339,10 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         onTab={setTab}
         quiz={<QuizSwitch quiz={quiz} />}
         large={large}
-        onLarge={setLarge}
+        onLarge={(next) => {
+          setLarge(next);
+          camera.zoom(next ? LARGER : 1 / LARGER);
+        }}
         onColour={setColour}
         onTurn={(next) => host.turn(next)}
       />

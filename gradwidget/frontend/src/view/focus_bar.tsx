@@ -1,6 +1,6 @@
 import type { Focus, Kin } from "./focus";
 import { CloseIcon } from "./icons";
-import { grouped } from "./numbers";
+import { plural } from "./numbers";
 
 /** From the whole graph to what is looked at now. */
 export function Breadcrumbs({ trail, onBack }: { trail: Focus[]; onBack(to: number): void }) {
@@ -20,7 +20,7 @@ export function Breadcrumbs({ trail, onBack }: { trail: Focus[]; onBack(to: numb
               {title}
             </button>
           )}
-          {i === trail.length - 1 && <span class="gw-mute">{grouped(keys.size)} nodes</span>}
+          {i === trail.length - 1 && <span class="gw-mute">{plural(keys.size, "node")}</span>}
         </span>
       ))}
       <button type="button" class="gw-close" aria-label="Back to the whole graph" onClick={() => onBack(0)}>
