@@ -12,7 +12,6 @@ import math
 import os
 import re
 import sys
-import tempfile
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ import torch
 from gradwidget import _static, _stored
 from gradwidget._bad import Bad
 from gradwidget._errors import GradWidgetError, OptionError
+from gradwidget._files import write_whole
 from gradwidget._inspect import Inspection
 from gradwidget._names import calling_frame
 from gradwidget._passes import Gradient, norms
@@ -175,31 +175,13 @@ def _path_of(path: str | os.PathLike[str], rank: int | None) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: beside its place first, then moved there."""
     if path.suffix == ".gz":
         content = gzip.compress(content, compresslevel=6, mtime=0)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".part", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101  # mkstemp's files are for their owner only
-            os.replace(name, path)  # noqa: PTH105
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)  # noqa: PTH108
-            raise
     except OSError as error:
         raise GradWidgetError(f"{path} can't be written ({error.strerror}).", "Give another path.") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_whole(path, content)
 
 
 def open(paths: Any) -> Snapshot | Snapshots:  # noqa: A001  # gw.open(), beside gw.capture()
