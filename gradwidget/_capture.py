@@ -18,6 +18,7 @@ import torch
 
 from gradwidget import _userhooks
 from gradwidget._engine import running_call
+from gradwidget._lane import COPY, DROP, HOLD, Lane, arriving, leaving
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
 from gradwidget._summary import form_of, is_wrapped, unobserved
 from gradwidget._walk import Columns, Form, Node, describe_op, is_leaf
@@ -26,7 +27,7 @@ DURING = 256 << 20
 """Bytes of gradients that are kept by reference while passes run."""
 AFTER = 64 << 20
 """Bytes of gradients that stay whole afterwards, of all recorders together: the newest ones stay."""
-READ = 64 << 20
+READ = 128 << 20
 """Bytes of leaves' gradients whose norms are taken in each pass, for `.grad` may be gone when somebody looks."""
 HUGE = 16 << 20
 """Bytes from which a contribution to a sum is not even reduced to its norm."""
@@ -35,12 +36,14 @@ SMALL = 1 << 16
 PASSES = 200
 """Passes that are kept."""
 _NOTHING: list[Handed] = []
-_DROP, _HOLD, _COPY = range(3)
 
 FOLLOWED = 1_000
 """Nodes up to which it is also noted what each hands on, and what each hook of the user's does."""
 
 KEEP = ("auto", "all", "summary")
+
+_QUIET = (type(None), torch.Tensor, torch.nn.Parameter)
+"""Leaves whose `.grad` runs nobody's code."""
 
 _task_id: Callable[[], int] = torch._C._current_graph_task_id
 
@@ -88,7 +91,7 @@ class Recorder:
         self._resolve = resolve
         self._changed = changed
         self._running: dict[int, BackwardPass] = {}
-        self._used = 0  # bytes that are held for us
+        self._lane = Lane(math.inf if keep == "all" else DURING)
         self._lent = 0  # bytes that are held, but that `.grad` holds as well
         self._kept = 0
         self._fitted = True
@@ -99,19 +102,14 @@ class Recorder:
         self._outputs = frozenset(columns.outputs)
         self._shared = self._leaves.keys() - {key for key, _ in columns.outputs}
         self._roots = sorted({key for key, _ in columns.outputs})
-        self._budget = math.inf if keep == "all" else DURING
         self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
         self._functions = {key for key, op in enumerate(columns.op) if columns.ops[op].kind != "operation"}
         self._prehooks: dict[int, Callable[[], Any]] = {}
         self._feeders: dict[int, list[tuple[int, int, int]]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
         self._only: dict[Place, tuple[int, int]] = {}  # places to which but one slot leads: node and slot
-        self._quick: dict[int, tuple[int, int, Same]] = {}  # see take_small: the only slot that leads there, -1 none
-        self._plans: dict[int, tuple[int, ...]] = {}  # what to do with what a node hands to each slot
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
         self._observes = len(nodes) <= FOLLOWED and all(form.device == "cpu" for form in columns.forms)
-        me = weakref.ref(self)
-        self._handles = [node.register_prehook(functools.partial(_arrived, me, key)) for key, node in enumerate(nodes)]
         if len(nodes) <= FOLLOWED:
             self._slots = _slots(columns, self._leaves)
             for source, target, slot, output in zip(
@@ -121,22 +119,33 @@ class Recorder:
                 found = self._slots[source][slot]
                 if found is not None and found.single:
                     self._only[target, output] = (source, slot)
-            for key, size in enumerate(self._sizes):
-                if size <= SMALL and key not in self._leaves and key not in columns.multi:
-                    self._quick[key] = (*self._only.get((key, 0), (-1, 0)), Same((key, 0)))
-                slots = self._slots[key]
-                if key not in self._functions and all(s is None or s.single or s.size <= SMALL for s in slots):
-                    self._plans[key] = tuple(_DROP if s is None else _HOLD if s.single else _COPY for s in slots)
-            self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
+        self._handles = [node.register_prehook(self._prehook(key, columns)) for key, node in enumerate(nodes)]
+        self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
+        if len(nodes) <= FOLLOWED:
             self._handles += [
-                node.register_hook(functools.partial(_left, me, key))
-                for key, node in enumerate(nodes)
-                if key not in self._leaves
+                node.register_hook(self._posthook(key)) for key, node in enumerate(nodes) if key not in self._leaves
             ]
         self._finalizer = weakref.finalize(self, _remove, self._handles, self._observed, id(self))
         self._finalizer.atexit = False
         _recorders[:] = [reference for reference in _recorders if reference() is not None]
-        _recorders.append(me)
+        _recorders.append(weakref.ref(self))
+
+    def _prehook(self, key: int, columns: Columns) -> Callable[[Any], None]:
+        usual = functools.partial(_arrived, weakref.ref(self), key)
+        leaf = self._leaves.get(key)
+        variable = None if leaf is None else leaf()
+        if self._sizes[key] > SMALL or key in columns.multi or type(variable) not in _QUIET:
+            return usual
+        cost = 0 if leaf is not None else self._costs[key]
+        return arriving(self._lane, key, cost, leaf=leaf, only=self._only.get((key, 0)), otherwise=usual)
+
+    def _posthook(self, key: int) -> Callable[[Any, Any], None]:
+        usual = functools.partial(_left, weakref.ref(self), key)
+        slots = self._slots[key]
+        if key in self._functions or not all(s is None or s.single or s.size <= SMALL for s in slots):
+            return usual
+        plan = [DROP if s is None else HOLD if s.single else COPY for s in slots]
+        return leaving(self._lane, key, plan, prehooks=self._prehooks[key], otherwise=usual)
 
     @property
     def watching(self) -> bool:
@@ -157,8 +166,17 @@ class Recorder:
                 self._fail(task)
         self._fit()
 
+    def _switch(self) -> None:
+        """The one pass that runs may be written to directly, if it is plain and known to be of this graph."""
+        self._lane.shut()
+        if len(self._running) == 1:
+            ((task, one),) = self._running.items()
+            if one.plain and one.number:
+                self._lane.open(task, one)
+
     def _fail(self, task: int) -> None:
         one = self._running.pop(task)
+        self._switch()
         self._note_foreign(one)
         one.state = "failed"
         last = self._name((one.order[-1], 0)) or self._label(one.order[-1])
@@ -173,7 +191,7 @@ class Recorder:
             return
         self._fitted = not self._running
         self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
-        self._used = self._lent = 0
+        self._lane.used = self._lent = 0
         others = [
             other for other in (reference() for reference in _recorders) if other is not None and other is not self
         ]
@@ -191,7 +209,7 @@ class Recorder:
         return kept
 
     def take(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
-        """Keep what arrived at a node. This runs for each node of each pass: the usual way is kept short."""
+        """Keep what arrived at a node, where that is none of the usual cases of `_lane`."""
         one = self._running.get(_task_id())
         if one is None:
             one = self._begin(_task_id(), key, gradients)
@@ -200,30 +218,6 @@ class Recorder:
         self._take(one, key, gradients)
         for output, gradient in enumerate(gradients):
             self._recognize(one, (key, output), gradient)
-
-    def take_small(self, key: int, gradients: tuple[torch.Tensor | None, ...]) -> bool:
-        """The same for what most nodes of small graphs get, at a third of the cost; False if it is something else."""
-        quick = self._quick.get(key)
-        if quick is None:
-            return False
-        one = self._running.get(_task_id())
-        gradient = gradients[0]
-        used = self._used + self._costs[key]
-        if one is None or not one.plain or not one.number or type(gradient) is not torch.Tensor or used > self._budget:
-            return False
-        self._used = used
-        one.steps[key] = len(one.order)
-        one.order.append(key)
-        one.arrived.append((gradient.clone(),))
-        one.versions.append(-1)
-        source, slot, same = quick
-        row = one.handed.get(one.steps.get(source, -1), _NOTHING)
-        if slot < len(row):
-            if row[slot] is gradient:
-                row[slot] = same
-            else:
-                self._recognize(one, (key, 0), gradient)
-        return True
 
     def _take(self, one: BackwardPass, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
         if one.wrapped:
@@ -234,14 +228,14 @@ class Recorder:
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
             self._forget(one, key, gradients[0])
-        elif self._used + self._costs[key] > self._budget:
+        elif self._lane.used + self._costs[key] > self._lane.budget:
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         elif self._sizes[key] <= SMALL:
-            self._used += self._costs[key]
+            self._lane.used += self._costs[key]
             self._lent += self._sizes[key] - self._costs[key]
             one.add(key, tuple(None if g is None else _detached(g, self._sizes[key]) for g in gradients))
         else:
-            self._used += self._costs[key]
+            self._lane.used += self._costs[key]
             self._lent += self._sizes[key] - self._costs[key]
             one.add(key, gradients, tuple(-1 if g is None else version_of(g) for g in gradients))
 
@@ -272,8 +266,8 @@ class Recorder:
                 if step is not None and any(item is gradient for item in came):
                     waiting.append(source)
                     one.arrived[step] = tuple(Same((key, 0)) if item is gradient else item for item in came)
-                    versions = one.versions[step]
-                    if isinstance(versions, tuple):
+                    versions = one.versions.get(step)
+                    if versions is not None:
                         one.versions[step] = tuple(
                             -1 if item is gradient else v for item, v in zip(came, versions, strict=True)
                         )
@@ -284,21 +278,8 @@ class Recorder:
         step = None if one is None else one.steps.get(key)
         if one is None or step is None or one.wrapped:
             return
-        plan = self._plans.get(key) if one.plain else None
-        if plan is not None:
-            one.handed[step] = [
-                None
-                if gradient is None or what == _DROP
-                else gradient
-                if what == _HOLD
-                else gradient.clone()
-                if type(gradient) is torch.Tensor
-                else _detached(gradient, 0)
-                for gradient, what in zip(handed, plan, strict=False)
-            ]
-        else:
-            with torch._C.DisableTorchFunction():
-                one.handed[step] = self._note_handed(one, key, handed)
+        with torch._C.DisableTorchFunction():
+            one.handed[step] = self._note_handed(one, key, handed)
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
@@ -307,11 +288,15 @@ class Recorder:
         if key in self._functions:
             handed = _asked_for(handed)
         return [
-            None if gradient is None or slot is None else self._handed(one, slot, gradient)
+            None if gradient is None or slot is None else self._handed(one, key, slot, gradient)
             for gradient, slot in zip(handed, self._slots[key], strict=False)
         ]
 
-    def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor) -> Handed:
+    def _handed(self, one: BackwardPass, key: int, slot: _Slot, gradient: torch.Tensor) -> Handed:
+        if slot.size > SMALL:  # handed on as it came (x + y), it is kept as what arrived
+            for output, item in enumerate(one.arrived[one.steps[key]]):
+                if item is gradient:
+                    return Same((key, output))
         # Held until it arrives. A part of a sum can't be: torch would not add to it in place, and that counts as a
         # version of `.grad` in the end.
         if slot.single and one.plain:
@@ -332,6 +317,7 @@ class Recorder:
         one = self._running.pop(task, None)
         if one is None:
             return
+        self._switch()
         if not one.number:
             self._note_foreign(one)
             self._stop_observing()
@@ -418,6 +404,7 @@ class Recorder:
         """A pass is one of this graph once it meets something that only this graph has."""
         one.label = f"backward from {self._label(key)}"
         self._list(one)
+        self._switch()
         self._changed(one)
 
     def _begin(self, task: int, key: int, gradients: tuple[Any, ...]) -> BackwardPass:
@@ -438,8 +425,9 @@ class Recorder:
         for other in self._running.values():
             other.mixed = one.mixed = True
         self._running[task] = one
+        self._switch()
         self._fitted = False
-        if self._used + self._lent > DURING // 2:
+        if self._lane.used + self._lent > DURING // 2:
             self._fit()
         if self._observes and key not in self._shared:
             self._observe()
@@ -498,23 +486,29 @@ class Recorder:
         with unobserved():
             return tuple(None if g is None else g.detach().clone() for g in gradients)
 
-    def _at_leaf(self, one: BackwardPass, key: int, gradients: tuple[Any, ...]) -> tuple[tuple[Item, ...], int]:
+    def _at_leaf(
+        self, one: BackwardPass, key: int, gradients: tuple[Any, ...]
+    ) -> tuple[tuple[Item, ...], tuple[int, ...]]:
         gradient = gradients[0]
         variable = self._leaves[key]()
         none_before = self._note_fresh(one, key)
         if gradient is None:
-            return (None,), -1
+            return (None,), ()
         if self._sizes[key] <= SMALL:
-            return (_detached(gradient, self._sizes[key]),), -1
+            return (_detached(gradient, self._sizes[key]),), ()
         if self._keep == "all":
-            return self._copied(gradients), -1
+            return self._copied(gradients), ()
         if variable is not None and not none_before:  # it will be added to .grad, not become it
-            self._used += self._sizes[key]
-            return ((gradient,), version_of(gradient)) if self._used <= DURING else ((reduced(gradient),), -1)
+            self._lane.used += self._sizes[key]
+            held = self._lane.used <= DURING
+            return ((gradient,), (version_of(gradient),)) if held else ((reduced(gradient),), ())
         if variable is None or variable._post_accumulate_grad_hooks or gradient.layout is not torch.strided:
-            return (reduced(gradient),), -1
+            return (reduced(gradient),), ()
         one.pending.append(len(one))
-        return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient)),), -1
+        # Here, where it has just been made, and not at the end of the pass: it is still in the processor's cache.
+        one.read += self._sizes[key]
+        length = reduced(gradient).norm if one.read <= READ or self._keep == "summary" else None
+        return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient), length),), ()
 
     def _note_fresh(self, one: BackwardPass, key: int) -> bool:
         variable = self._leaves[key]() if key in self._leaves else None
@@ -528,20 +522,16 @@ class Recorder:
         variable = self._leaves[key]()
         grad = None if variable is None else variable.grad
         if grad is None:
-            return Reduced(pending.form, None, "It did not reach .grad.")
+            return Reduced(pending.form, pending.norm, "It did not reach .grad.")
         # Taken over as it was, or copied because of its strides; anything else has been added by another pass since.
         version = version_of(grad)
         exact = version == pending.version if grad.data_ptr() == pending.memory else version <= 1
         others = one.mixed and any(p is not one and p.mixed and key in p.steps for p in self.passes)
         if not exact or others or (one.mixed and key in self.foreign):
-            return Reduced(
-                pending.form, None, "Another backward pass has added to .grad meanwhile; keep='all' keeps both."
-            )
+            note = "Another backward pass has added to .grad meanwhile; keep='all' keeps both."
+            return Reduced(pending.form, pending.norm, note)
         note = ".grad has changed since; keep='all' keeps gradients whole, keep='summary' their norms."
-        twin = Reduced(form_of(grad), None, note, weakref.ref(grad), version)
-        # The norm of every parameter is a second read of all gradients, and costs a large model a tenth of its pass.
-        one.read += self._sizes[key]
-        return twin._replace(norm=reduced(grad).norm) if self._keep == "summary" or one.read <= READ else twin
+        return Reduced(form_of(grad), pending.norm, note, weakref.ref(grad), version)
 
 
 def made_by_passes(columns: Columns) -> list[int]:
@@ -623,9 +613,8 @@ def _arrived(recorder: weakref.ref[Recorder], key: int, gradients: tuple[torch.T
     if me is None:
         return
     try:
-        if not me.take_small(key, gradients):
-            with torch._C.DisableTorchFunction():
-                me.take(key, gradients)
+        with torch._C.DisableTorchFunction():
+            me.take(key, gradients)
     except Exception as error:
         me.failed(key, error)
 

@@ -41,6 +41,7 @@ class Pending(NamedTuple):
     form: Form
     memory: int  # where it lay when it arrived, and its version then
     version: int
+    norm: torch.Tensor | None
 
 
 class Stale(NamedTuple):
@@ -82,7 +83,7 @@ class BackwardPass:
     order: list[int] = field(default_factory=list)
     note: str = ""
     arrived: list[tuple[Arrived, ...]] = field(default_factory=list)  # per step, what arrived at each output
-    versions: list[int | tuple[int, ...]] = field(default_factory=list)  # per step, of each tensor when it arrived
+    versions: dict[int, tuple[int, ...]] = field(default_factory=dict)  # step -> of tensors held as they arrived
     steps: dict[int, int] = field(default_factory=dict)  # node -> step
     handed: dict[int, list[Handed]] = field(default_factory=dict)  # step -> what went to each input
     received: dict[int, tuple[Item, ...]] = field(default_factory=dict)  # step -> after the user's node pre-hooks
@@ -144,9 +145,8 @@ class BackwardPass:
     @unobserved()
     def row(self, step: int) -> tuple[Item, ...]:
         """What arrived in a step, as far as it still is what arrived."""
-        items, versions = self.arrived[step], self.versions[step]
-        if isinstance(versions, int):
-            versions = (versions,) * len(items)
+        items = self.arrived[step]
+        versions = self.versions.get(step) or (-1,) * len(items)
         return tuple(
             self._at_place(item.place)
             if isinstance(item, Same)
@@ -166,12 +166,13 @@ class BackwardPass:
         row = self.handed.get(step, ())
         return tuple(self._at_place(item.place) if isinstance(item, Same) else item for item in row)
 
-    def add(self, key: int, row: tuple[Arrived, ...], versions: int | tuple[int, ...] = -1) -> None:
-        """Note what arrived at a node; version -1 is not checked later."""
+    def add(self, key: int, row: tuple[Arrived, ...], versions: tuple[int, ...] = ()) -> None:
+        """Note what arrived at a node; no version, or -1, is not checked later."""
+        if versions:
+            self.versions[len(self.order)] = versions
         self.steps[key] = len(self.order)
         self.order.append(key)
         self.arrived.append(row)
-        self.versions.append(versions)
 
     @unobserved()
     def settle(self) -> None:

