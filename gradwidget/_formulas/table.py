@@ -516,27 +516,16 @@ for _op in ("ReflectionPad1D", "ReflectionPad2D", "ReplicationPad1D", "Replicati
     _sentence(_op, "self", "", "Each element gets the sum over its copies in the padding and itself.")
 _sentence("UpsampleNearest2D", "self", "", "Each element gets the sum over its copies.")
 _sentence(
-    "UpsampleBilinear2D", "self", "", "Each element gets the sum over the results, with the interpolation's weights."
+    "UpsampleBilinear2D", "self", "", "Each element gets the sum over the results, weighted as in the forward pass."
 )
 _sentence("DiagEmbed", "self", "", "Each element gets what arrives at its place on the diagonal.")
 _sentence(
     "IndexAdd", "self source", "", "The input gets all that arrives, the source what arrives at its rows, times alpha."
 )
-for _op, _source in (
-    ("IndexCopy", "source"),
-    ("IndexPut", "values"),
-    ("SelectScatter", "src"),
-    ("SliceScatter", "src"),
-):
-    _sentence(
-        _op,
-        f"self {_source}",
-        "",
-        "What was written gets what arrives at its places. The input gets the rest, and 0 where it was overwritten; "
-        "with accumulate=True, everything."
-        if _op == "IndexPut"
-        else "What was written gets what arrives at its places, the input gets the rest, and 0 where it was overwritten.",
-    )
+_over = "What was written gets what arrives at its places, the input gets the rest, and 0 where it was overwritten."
+for _op, _source in (("IndexCopy", "source"), ("SelectScatter", "src"), ("SliceScatter", "src")):
+    _sentence(_op, f"self {_source}", "", _over)
+_sentence("IndexPut", "self values", "", f"{_over[:-1]}; with accumulate=True it gets everything.")
 _sentence("IndexFill", "self", "", "Nothing goes to the elements that were filled.")
 _sentence("NllLoss2D", "self", "", _nll)
 _sentence(
