@@ -87,6 +87,16 @@ class Quiz:
         return Score(right, len(self.questions))
 
     @property
+    def note(self) -> str:
+        """Why there is nothing to ask and what to do about it; "" where there is something."""
+        if self.questions:
+            return ""
+        inspection = self._widget._inspection
+        if not any(inspection.last_pass_with(key) for key in range(len(inspection))):
+            return "There are no gradients to ask for yet. Call backward(), or w.probe()."
+        return f"{NOTHING} Use tensors of up to four numbers."
+
+    @property
     def running(self) -> bool:
         """Whether gradients are hidden now."""
         return self._widget._quiz is not None
@@ -100,10 +110,13 @@ class Quiz:
         self._widget._quiz = None
 
     def __repr__(self) -> str:
+        if self.running and self.note:
+            return f"Quiz(nothing to ask: {self.note})"
         return f"Quiz({self.score!r} right{'' if self.running else ', ended'})"
 
 
 TOLERANCE = 0.01
+NOTHING = "No gradient here is short enough to be typed."
 
 
 def start(widget: GradWidget, keys: tuple[int | str, ...], tolerance: float) -> Quiz:

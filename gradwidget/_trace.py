@@ -53,6 +53,7 @@ class TraceRow:
         numbers: "ln(2)".
         adjoints: what the step adds to its inputs' adjoints in the reverse pass, in the order of that pass.
         tangent: change of the value with the chosen input.
+        exact: "value", "tangent" and "gradient" in full precision, of up to 64 elements.
     """
 
     key: int
@@ -67,6 +68,7 @@ class TraceRow:
     adjoints: tuple[Adjoint, ...] = ()
     tangent: str = ""
     pieces: Mapping[str, Piece] = field(default_factory=dict, repr=False, compare=False)
+    exact: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def adjoint(self) -> str:
@@ -141,7 +143,10 @@ class Trace(list[TraceRow]):
         return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
     def to_csv(self) -> str:
-        """Comma-separated, a line a step: numbers in columns of their own."""
+        """Comma-separated, a line a step: numbers in columns of their own and in full precision.
+
+        Of more than 64 elements the norm is given, rounded.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         tangent = ["tangent"] if self.tangent else []
@@ -153,10 +158,10 @@ class Trace(list[TraceRow]):
                     one.name,
                     one.op,
                     one.primal,
-                    one.value,
-                    *([one.tangent] if self.tangent else []),
+                    one.exact.get("value") or one.value,
+                    *([one.exact.get("tangent") or one.tangent] if self.tangent else []),
                     "; ".join(adjoint.line.text for adjoint in one.adjoints),
-                    one.gradient,
+                    one.exact.get("gradient") or one.gradient,
                 ]
             )
         return text.getvalue()
@@ -256,6 +261,10 @@ def _row(
         adjoint,
         _text(moved),
         pieces,
+        {
+            column: _exact(number)
+            for column, number in (("value", plain), ("gradient", arrived[0] if arrived else None), ("tangent", moved))
+        },
     )
 
 
@@ -265,6 +274,11 @@ def _text(value: Any) -> str:
         return piece.text if piece is not None else summarize(value).text
     found = summary_of(value)
     return "" if found is None else found.text
+
+
+def _exact(value: Any) -> str:
+    found = summary_of(value)
+    return "" if found is None else found.exact
 
 
 def rounded(x: float) -> str:

@@ -12,7 +12,7 @@ from gradwidget._explain import explain
 from gradwidget._inspect import Inspection
 from gradwidget._passes import own, summary_of
 from gradwidget._saved import Saved
-from gradwidget._told import FunctionInfo, HookCapture, captures, function, grad_of, user_hooks
+from gradwidget._told import FunctionInfo, HookCapture, captures, function, grad_of, history_of, user_hooks
 from gradwidget._userhooks import UserHook
 from gradwidget._walk import Form, Op
 from gradwidget._why import in_panel
@@ -155,6 +155,15 @@ class NodeView:
         tensor = self._inspection.tensor((self.key, self._output or 0))
         grad = own(grad_of(tensor))
         return grad if isinstance(grad, torch.Tensor) else None
+
+    @property
+    def history(self) -> list[float | None]:
+        """2-norms of the gradient over the iterations that `w.refresh(loss)` went on to, newest last.
+
+        At most the last 200 and the one now; None for an iteration without a gradient there. Empty before `refresh()`.
+        """
+        found = history_of(self._inspection, self.key)
+        return [] if found is None else list(found[1])
 
     @property
     def saved(self) -> MappingProxyType[str, Saved]:

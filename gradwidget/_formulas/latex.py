@@ -10,6 +10,9 @@ from gradwidget._formulas.typeset import Maths
 _SIGNS = {
     "·": r"\cdot ", "−": "-", "≤": r"\le ", "≥": r"\ge ", "∂": r"\partial ", "σ": r"\sigma ", "Φ": r"\Phi ",
     "φ": r"\varphi ", "π": r"\pi ", "…": r"\ldots ", "x̂": r"\hat{x}", "@": r"\,", "{": r"\{",
+    "log₂": r"\log_{2}", "log₁₀": r"\log_{10}", "inf": r"\infty ", "-inf": r"-\infty ", "|": r"\vert ",
+    "α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "δ": r"\delta ", "ε": r"\varepsilon ", "η": r"\eta ",
+    "θ": r"\theta ", "λ": r"\lambda ", "μ": r"\mu ", "ω": r"\omega ", "τ": r"\tau ", "ρ": r"\rho ",
 }  # fmt: skip
 _KNOWN = frozenset(["exp", "ln", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 _SPECIAL = {
@@ -42,7 +45,8 @@ def latex(maths: Maths) -> str:
     if tag == "msqrt":
         return rf"\sqrt{{{inner[0]}}}"
     if tag == "mover":
-        return (r"\dot" if parts[1][1] == "˙" else r"\bar") + f"{{{inner[0]}}}"
+        wide = parts[0][0] != "mi" or len(str(parts[0][1])) > 1
+        return (r"\dot" if parts[1][1] == "˙" else r"\overline" if wide else r"\bar") + f"{{{inner[0]}}}"
     if tag == "mtable":
         return r"\begin{matrix}" + r" \\ ".join(inner) + r"\end{matrix}"
     if tag == "mtr":
@@ -54,7 +58,22 @@ def _row(parts: list[Any]) -> str:
     if len(parts) > 1 and parts[0] == ["mo", "{"] and parts[1][0] == "mtable":
         lines = [" & ".join(latex(cell) for cell in line[1:]) for line in parts[1][1:]]
         return r"\begin{cases}" + r" \\ ".join(lines) + r"\end{cases}" + "".join(map(latex, parts[2:]))
-    return "".join(map(latex, parts))
+    return "".join(_grouped(parts))
+
+
+def _grouped(parts: list[Any]) -> list[str]:
+    """A matrix among others: rows are flat, so its brackets stand beside it."""
+    found: list[str] = []
+    at = 0
+    while at < len(parts):
+        three = parts[at : at + 3]
+        if len(three) == 3 and three[0] == ["mo", "["] and three[1][0] == "mtable" and three[2] == ["mo", "]"]:
+            found.append(latex(three[1]).replace("{matrix}", "{bmatrix}"))
+            at += 3
+        else:
+            found.append(latex(parts[at]))
+            at += 1
+    return found
 
 
 def _leaf(text: str) -> str:
@@ -63,6 +82,21 @@ def _leaf(text: str) -> str:
     if text in _KNOWN:
         return rf"\{text}"
     text = text.replace("−", "-")
-    if len(text) == 1 or text.lstrip("-").replace(".", "").replace(",", "").isdigit() or not text:
-        return escaped(text)
-    return rf"\mathrm{{{escaped(text)}}}"
+    power = _POWER.fullmatch(text)
+    if power is not None:
+        digits, exponent = power[1], int(power[2])
+        if digits in ("1", "-1"):
+            return f"{digits[:-1]}10^{{{exponent}}}"
+        return rf"{digits}\cdot 10^{{{exponent}}}"
+    if text in _SIGNS:  # with the minus sign of ASCII
+        return _SIGNS[text]
+    if not text or _NUMBER.fullmatch(text) or (len(text) == 1 and text.isascii() and text not in _SPECIAL):
+        return text
+    if _WORD.fullmatch(text):
+        return rf"\mathrm{{{escaped(text)}}}"
+    return rf"\text{{{escaped(text)}}}"
+
+
+_NUMBER = re.compile(r"-?[\d.,]+", re.ASCII)
+_POWER = re.compile(r"(-?[\d.]+)e([+-]?\d+)", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_]+")  # else text mode: blanks and signs stay as they are

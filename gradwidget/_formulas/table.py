@@ -46,6 +46,9 @@ _each("Remainder0", "self", "", "1", note="The remainder of a division by a numb
 for _op in ("Sign", "Round", "Floor", "Ceil", "Trunc"):
     _each(_op, "self", f"{_op.lower()}(self)", "0", note="Constant between its jumps: nothing comes through.")
 _each("Frac", "self", "frac(self)", "1")
+_each("Deg2Rad", "self", "self * pi / 180", "pi / 180")
+_each("Rad2Deg", "self", "self * 180 / pi", "180 / pi")
+_each("Sgn", "self", "sign(self)", "0", note="Constant between its jumps: nothing comes through.")
 _each("Addcmul", "self tensor1 tensor2", "self + value * tensor1 * tensor2", "1", "value * tensor2", "value * tensor1")
 _each(
     "Addcdiv",
@@ -69,6 +72,15 @@ _each("Log10", "self", "log10(self)", "1 / (self * ln(10))")
 _each("Log1P", "self", "ln(1 + self)", "1 / (1 + self)")
 _each("Xlogy0", "self other", "self * ln(other)", "ln(other)", "self / other")
 _each("Logaddexp", "self other", "ln(exp(self) + exp(other))", "sigmoid(self - other)", "sigmoid(other - self)")
+_each(
+    "Logaddexp2",
+    "self other",
+    "log2(2**self + 2**other)",
+    "2**self / (2**self + 2**other)",
+    "2**other / (2**self + 2**other)",
+)
+_each("SpecialXlog1Py0", "self other", "self * ln(1 + other)", "ln(1 + other)", "self / (1 + other)")
+_each("SpecialEntr", "self", "-self * ln(self)", "-ln(self) - 1")
 _each("Logit", "self", "ln(self / (1 - self))", "1 / (self * (1 - self))")
 
 # --- trigonometric and hyperbolic -----------------------------------------------------------------------------------
@@ -491,9 +503,34 @@ _sentence(
     "The input gets the incoming gradient convolved with the flipped kernel (a transposed convolution), the kernel its "
     "correlation with the input, the bias its sum over batch and positions.",
 )
-_sentence("MaxPool2DWithIndices", "self", "", "Each window's gradient goes to its largest element, 0 to the others.")
-for _op in ("AvgPool2D", "AdaptiveAvgPool2D", "MkldnnAdaptiveAvgPool2D"):
+for _op in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D"):
+    _sentence(_op, "self", "", "Each window's gradient goes to its largest element, 0 to the others.")
+for _op in ("AvgPool2D", "AvgPool3D", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "MkldnnAdaptiveAvgPool2D"):
     _sentence(_op, "self", "", "Each window's gradient is shared evenly by the elements that it averaged.")
+for _op in ("PixelShuffle", "PixelUnshuffle", "Rot90"):
+    _sentence(_op, "self", "", "Elements only change places: each gradient goes back to where its element came from.")
+for _op in ("Unfold", "Im2Col"):
+    _sentence(_op, "self", "", "Each element gets the sum over the windows that it stands in.")
+_sentence("Col2Im", "self", "", "Each element of a window gets the gradient of the place that it was added to.")
+for _op in ("ReflectionPad1D", "ReflectionPad2D", "ReplicationPad1D", "ReplicationPad2D"):
+    _sentence(_op, "self", "", "Each element gets the sum over its copies in the padding and itself.")
+_sentence("UpsampleNearest2D", "self", "", "Each element gets the sum over its copies.")
+_sentence(
+    "UpsampleBilinear2D", "self", "", "Each element gets the sum over the results, weighted as in the forward pass."
+)
+_sentence("DiagEmbed", "self", "", "Each element gets what arrives at its place on the diagonal.")
+_sentence(
+    "IndexAdd", "self source", "", "The input gets all that arrives, the source what arrives at its rows, times alpha."
+)
+_over = "What was written gets what arrives at its places, the input gets the rest, and 0 where it was overwritten."
+for _op, _source in (("IndexCopy", "source"), ("SelectScatter", "src"), ("SliceScatter", "src")):
+    _sentence(_op, f"self {_source}", "", _over)
+_sentence("IndexPut", "self values", "", f"{_over[:-1]}; with accumulate=True it gets everything.")
+_sentence("IndexFill", "self", "", "Nothing goes to the elements that were filled.")
+_sentence("NllLoss2D", "self", "", _nll)
+_sentence(
+    "EmbeddingBag", "weight", "", "Each row gets the sum over the bags that it was looked up for, with their weights."
+)
 for _op in ("FlashAttentionForCpu", "FlashAttention", "EfficientAttention"):
     _sentence(
         f"ScaledDotProduct{_op}",

@@ -118,6 +118,16 @@ def test_the_trace_answers_without_a_kernel(lab):
     expect(figure.root.locator(".gw-trace-row")).to_have_count(8)
 
 
+def test_predict_with_nothing_to_ask_says_why(lab):
+    code = "x = torch.rand(50, requires_grad=True)\ny = (x * 2).sum()\nw = gw.GradWidget(y)\nw"
+    code = f"import torch, gradwidget as gw\n{code}"
+    lab.open([code, "y.backward()", "quiz = w.quiz()"])
+    lab.run_all()
+    lab.show_widget()
+    strip = lab.widget().root.locator("[data-gw-quiz]")
+    expect(strip).to_contain_text("No gradient here is short enough to be typed.")
+
+
 def test_predict_hint_right_and_the_teacher_reads_along(lab):
     lab.open([EXAMPLE, "e.backward()", "quiz = w.quiz()"])
     lab.run_all()

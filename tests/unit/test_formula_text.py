@@ -10,8 +10,10 @@ import torch
 import torch.nn.functional as F
 
 from gradwidget import GradWidget
-from gradwidget._explain import explain
+from gradwidget._explain import explain, shown
 from gradwidget._formulas.latex import latex
+from gradwidget._formulas.typeset import identifier, joined, number
+from gradwidget._trace import barred
 
 
 def scalar(x):
@@ -216,3 +218,30 @@ def test_arguments_that_are_none_leave_no_hole(make, expected):
     w = GradWidget(z)
     assert w["z"].formula.splitlines()[0].startswith(expected)
     assert "-)" not in latex(explain(w._inspection, w["z"].key).parts[0].line.maths)
+
+
+@pytest.mark.parametrize(
+    ("maths", "expected"),
+    [
+        (number("1e-07").maths, "10^{-7}"),
+        (number("-3.25e+08").maths, r"-3.25\cdot 10^{8}"),
+        (number("-inf").maths, r"-\infty "),
+        (number("0.5").maths, "0.5"),
+        (identifier("0.weight").maths, r"\text{0.weight}"),
+        (identifier("a_b").maths, r"\mathrm{a\_b}"),
+        (identifier("größe").maths, r"\text{größe}"),
+        (identifier("~").maths, r"\text{\textasciitilde{}}"),
+        (identifier("β").maths, r"\beta "),
+        (barred(identifier("x")).maths, r"\bar{x}"),
+        (barred(identifier("x1")).maths, r"\overline{\mathrm{x1}}"),
+    ],
+)
+def test_numbers_and_names_in_latex(maths, expected):
+    assert latex(maths) == expected
+
+
+def test_a_matrix_in_latex_has_its_brackets():
+    matrix = shown(torch.tensor([[1.0, 2.0], [3.0, 1e-7]]))
+    bracketed = r"\begin{bmatrix}1 & 2 \\ 3 & 10^{-7}\end{bmatrix}"
+    assert latex(matrix.maths) == bracketed
+    assert latex(joined("=", identifier("A"), matrix).maths) == f"A={bracketed}"

@@ -66,6 +66,12 @@ CASES = {
     "ceil": lambda: r(3).ceil(),
     "trunc": lambda: r(3).trunc(),
     "frac": lambda: r(3).frac(),
+    "deg2rad": lambda: r(3).deg2rad(),
+    "rad2deg": lambda: r(3).rad2deg(),
+    "sgn": lambda: r(3).sgn(),
+    "logaddexp2": lambda: torch.logaddexp2(r(3), r(3)),
+    "xlog1py": lambda: torch.special.xlog1py(pos(3), pos(3)),
+    "entr": lambda: torch.special.entr(pos(3)),
     "addcmul": lambda: torch.addcmul(r(3), r(3), r(3), value=0.5),
     "addcdiv": lambda: torch.addcdiv(r(3), r(3), pos(3), value=0.5),
     "lerp": lambda: torch.lerp(r(3), r(3), 0.3),
@@ -284,7 +290,11 @@ CASES = {
 NOT_CALCULATED = {
     "Linear", "NativeGroupNorm", "Convolution", "MaxPool2DWithIndices", "AvgPool2D", "AdaptiveAvgPool2D",
     "MkldnnAdaptiveAvgPool2D", "ScaledDotProductFlashAttentionForCpu", "ScaledDotProductFlashAttention",
-    "ScaledDotProductEfficientAttention", "ReshapeAlias", "Norm0",
+    "ScaledDotProductEfficientAttention", "ReshapeAlias", "Norm0", "MaxPool3DWithIndices", "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D", "AvgPool3D", "AdaptiveAvgPool3D", "PixelShuffle", "PixelUnshuffle", "Rot90", "Unfold",
+    "Im2Col", "Col2Im", "ReflectionPad1D", "ReflectionPad2D", "ReplicationPad1D", "ReplicationPad2D",
+    "UpsampleNearest2D", "UpsampleBilinear2D", "DiagEmbed", "IndexAdd", "IndexCopy", "IndexPut", "SelectScatter",
+    "SliceScatter", "IndexFill", "NllLoss2D", "EmbeddingBag",
 }  # fmt: skip
 
 

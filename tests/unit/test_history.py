@@ -242,3 +242,18 @@ def test_refreshes_with_create_graph_are_flat():
         if k in (29, 59):
             found.append(counts()[0])
     assert found[0] == found[1]
+
+
+def test_history_from_python():
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    w = None
+    for scale in (1, 2, 3):
+        loss = (scale * x * x / 2).sum()
+        if w is None:
+            w = GradWidget(loss)
+            assert w["x"].history == []
+        else:
+            w.refresh(loss)
+        x.grad = None
+        loss.backward()
+    assert w["x"].history == [5.0, 10.0, 15.0]

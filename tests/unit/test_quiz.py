@@ -123,3 +123,19 @@ def test_bad_input(w):
 )
 def test_what_counts_as_right(given, true, right):
     assert is_right(given, true, 0.01) is right
+
+
+def test_a_quiz_with_nothing_to_ask_says_why():
+    x = torch.rand(50, requires_grad=True)
+    y = (x * 2).sum()
+    w = GradWidget(y)
+    quiz = w.quiz()
+    assert quiz.note == "There are no gradients to ask for yet. Call backward(), or w.probe()."
+    y.backward()
+    assert quiz.questions == ()
+    assert quiz.note == "No gradient here is short enough to be typed. Use tensors of up to four numbers."
+    assert repr(quiz) == f"Quiz(nothing to ask: {quiz.note})"
+
+
+def test_a_quiz_with_questions_has_no_note(w):
+    assert w.quiz().note == ""

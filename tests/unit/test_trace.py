@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 
@@ -91,11 +92,24 @@ def test_prints_as_markdown_latex_csv_html(survey):
     assert latex.isascii()
     rows = list(csv.DictReader(io.StringIO(survey.trace(tangent="x1").to_csv())))
     assert [(row["step"], row["value"], row["tangent"], row["gradient"]) for row in rows][-1] == (
-        "v₅", "11.652", "5.5", "1",
+        "v₅", "11.652072", "5.5", "1.0",
     )  # fmt: skip
     assert found._repr_html_().count("<tr>") == 9
     assert repr(found).splitlines()[0].split() == ["forward", "primal", "reverse", "adjoint"]
     assert repr(found[2]) == "TraceRow(v₁ = ln(v₋₁), 0.693, gradient 1)"
+
+
+def test_csv_reads_back_as_the_same_numbers():
+    x = torch.tensor([1 / 3, 1e-9], dtype=torch.float64, requires_grad=True)
+    y = (x * x).sum()
+    with GradWidget(y) as w:
+        y.backward()
+        rows = {row["name"]: row for row in csv.DictReader(io.StringIO(w.trace().to_csv()))}
+    assert ast.literal_eval(rows["x"]["value"]) == x.tolist()
+    assert ast.literal_eval(rows["x"]["gradient"]) == x.grad.tolist()
+    assert float(rows["y"]["value"]) == y.item()
+    assert w["x"].value is not None
+    assert w.trace()[0].value == "[0.333, 1e-09]"  # the table stays short
 
 
 def test_hostile_names_are_text_everywhere():

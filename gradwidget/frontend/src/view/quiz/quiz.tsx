@@ -10,9 +10,11 @@ export function QuizStrip({ quiz, hasPass }: { quiz: QuizControl; hasPass: boole
   if (!quiz.on) return null;
   const { right, questions, hidden, toggle } = quiz;
   const done = questions.length > 0 && hidden.size === 0;
-  const todo = hasPass
-    ? "Select a node and type its gradient."
-    : "Call backward(), or press probe: then gradients can be predicted.";
+  const todo = !hasPass
+    ? "Call backward(), or press probe: then gradients can be predicted."
+    : questions.length === 0
+      ? "No gradient here is short enough to be typed. Use tensors of up to four numbers."
+      : "Select a node and type its gradient.";
   return (
     <div class="gw-strip" data-gw-quiz="" data-gw-score={`${right}/${questions.length}`}>
       <span role="status">
