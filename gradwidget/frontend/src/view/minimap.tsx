@@ -4,21 +4,21 @@ import { pictureBox } from "./bounds";
 import { seen } from "./camera";
 import type { Camera } from "./camera_store";
 import { farBoxes } from "./curve";
+import { mapWorth } from "./map_worth";
 
 const SIZE = { width: 168, height: 96 };
 const PAD = 6;
-/** A picture that is so much larger than what is in view gets a map. */
-const LARGE = 1.6;
 
 /** All of the picture, and which part of it is in view. For the eye only: the keys reach everything without it. */
 export function Minimap({ placed, camera }: { placed: Placed; camera: Camera }) {
   const surface = useRef<SVGSVGElement>(null);
   const view = useRef<SVGRectElement>(null);
   const content = useMemo(() => pictureBox(placed), [placed]);
-  const boxes = useMemo(
-    () => farBoxes(placed.nodes.filter(({ role }) => role !== "output" && role !== "cut")),
+  const nodes = useMemo(
+    () => placed.nodes.filter(({ role }) => role !== "output" && role !== "cut"),
     [placed],
   );
+  const boxes = useMemo(() => farBoxes(nodes), [nodes]);
   const frames = useMemo(() => (placed.frames ?? []).filter(({ parent }) => parent < 0), [placed]);
   const k = Math.min((SIZE.width - 2 * PAD) / content.width, (SIZE.height - 2 * PAD) / content.height);
   const [width, height] = [content.width * k + 2 * PAD, Math.max(28, content.height * k + 2 * PAD)];
@@ -26,9 +26,7 @@ export function Minimap({ placed, camera }: { placed: Placed; camera: Camera }) 
   useLayoutEffect(() => {
     const look = () => {
       const box = seen(camera.eye, camera.view);
-      need(
-        camera.view.width > 0 && (content.width > box.width * LARGE || content.height > box.height * LARGE),
-      );
+      need(camera.view.width > 0 && mapWorth(nodes.length, content, box));
       const frame = view.current;
       if (!frame) return;
       const [left, top] = [Math.max(box.x, content.x), Math.max(box.y, content.y)];
@@ -45,7 +43,7 @@ export function Minimap({ placed, camera }: { placed: Placed; camera: Camera }) 
     };
     look();
     return camera.listen(look);
-  }, [camera, content, needed]);
+  }, [camera, nodes, content, needed]);
   if (!needed) return null;
   const go = (event: PointerEvent) => {
     const rect = surface.current?.getBoundingClientRect();
