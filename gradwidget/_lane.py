@@ -81,6 +81,7 @@ def arriving(
             row[slot] = same
         return None
 
+    vars(arrived)["__wrapped__"] = otherwise  # by which it is known as ours
     return arrived
 
 
@@ -121,4 +122,5 @@ def leaving(
         lane.handed[step] = row
         return None
 
+    vars(left)["__wrapped__"] = otherwise
     return left

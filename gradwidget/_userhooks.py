@@ -90,14 +90,23 @@ def ours(key: Any, owner: int | None = None) -> bool:
     return type(key) is tuple and len(key) == 3 and key[0] == OURS and owner in (None, key[1])
 
 
+def _of_recorder(hook: Any) -> Any:
+    """The recorder's own hook: a hook of `_lane` wraps one. None of the user's."""
+    if type(hook) is types.FunctionType and hook.__module__ == "gradwidget._lane":
+        hook = hook.__dict__.get("__wrapped__")
+    ours = type(hook) is functools.partial and getattr(hook.func, "__module__", "") == "gradwidget._capture"
+    return hook if ours else None
+
+
 def _is_ours(hook: Any) -> bool:
-    return type(hook) is functools.partial and getattr(hook.func, "__module__", "") == "gradwidget._capture"
+    return _of_recorder(hook) is not None
 
 
 def after(hooks: Mapping[Any, Any], recorder: object) -> bool:
     """Whether a hook of the user's stands behind the one of this recorder among a node's pre-hooks."""
     found = list(hooks.values())
-    mine = [i for i, hook in enumerate(found) if _is_ours(hook) and hook.args[0]() is recorder]
+    own = [_of_recorder(hook) for hook in found]
+    mine = [i for i, hook in enumerate(own) if hook is not None and hook.args[0]() is recorder]
     return bool(mine) and not all(_is_ours(hook) for hook in found[mine[0] :])
 
 

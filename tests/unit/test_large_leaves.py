@@ -51,3 +51,16 @@ def test_accumulation_is_told_by_versions():
     assert _told.accumulated(w._inspection, w["p"].key) == ""
     loss.backward()
     assert _told.accumulated(w._inspection, w["p"].key).startswith("Accumulated over 2 passes (1, 2)")
+
+
+def test_a_norm_outlives_the_gradient_that_the_user_clears_and_clips():
+    torch.manual_seed(0)
+    kept, clipped = (torch.rand(300, 300, requires_grad=True) for _ in range(2))
+    loss = (kept.sin() * clipped.cos()).sum()
+    w = GradWidget(loss)
+    loss.backward()
+    expected = [float(t.grad.norm()) for t in (kept, clipped)]
+    kept.grad = None
+    torch.nn.utils.clip_grad_norm_([clipped], 1e-3)
+    found = [w[name].gradient for name in ("kept", "clipped")]
+    assert [float(g.stats.norm) for g in found] == pytest.approx(expected, rel=1e-5)

@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradwidget import GradWidget, Summary
-from gradwidget._summary import copy_of, format_number, summarize
+from gradwidget._summary import copy_of, format_number, norm, summarize
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int64, torch.uint8]
 
@@ -512,3 +512,34 @@ def test_under_a_default_device():
         w.probe()
         look_at_everything(w)
     assert w["x"].gradient.device.type == "cpu"
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1.0, 1e12, 1e30])
+@pytest.mark.parametrize(
+    "arranged",
+    [
+        lambda t: t,
+        lambda t: t.t(),
+        lambda t: t[::2, 1:],
+        lambda t: t.view(2, 8, 25, 300).contiguous(memory_format=torch.channels_last),
+        lambda t: t[:1].expand(400, 300),
+    ],
+    ids=["contiguous", "transposed", "strided", "channels last", "expanded"],
+)
+def test_the_norm_of_many_elements(scale, arranged):
+    torch.manual_seed(0)
+    numbers = arranged(torch.randn(400, 300) * scale)
+    expected = float(torch.linalg.vector_norm(numbers.double()))
+    assert float(norm(numbers)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_the_norm_of_many_elements_with_a_bad_one(bad):
+    numbers = torch.ones(10_000)
+    numbers[77] = bad
+    assert str(float(norm(numbers))) == str(float(torch.linalg.vector_norm(numbers)))
+
+
+def test_the_norm_of_forty_million_elements_is_right_to_four_digits():
+    numbers = torch.full((40_000_000,), 0.1)
+    assert float(norm(numbers)) == pytest.approx(0.1 * 40_000_000**0.5, rel=1e-5)

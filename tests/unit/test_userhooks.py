@@ -522,3 +522,19 @@ def test_a_failed_pass_alone_leaves_hooks_that_still_work():
     assert [k for k in h._backward_hooks if not isinstance(k, int)] == []
     assert [p.state for p in w.passes] == ["failed", "complete"]
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("length", [3, 1_500], ids=["followed", "large"])
+def test_hooks_of_ours_are_never_listed(length):
+    x = torch.rand(2, requires_grad=True)
+    h = x
+    for _ in range(length):
+        h = h.sin()
+    out = h.sum()
+    w = GradWidget(out)
+    out.backward(retain_graph=True)
+    assert all(not w[key].user_hooks for key in list(w.graph)[:5])
+    h.grad_fn.register_prehook(lambda gradients: None)
+    h.grad_fn.register_hook(lambda *_: None)
+    out.backward()
+    assert [hook.kind for hook in w["h"].user_hooks] == ["node pre-hook", "node hook"]
