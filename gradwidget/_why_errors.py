@@ -46,6 +46,7 @@ _LIBRARIES = (
     "/copy.py",
 )
 _NODES = 20_000
+_OF_GRAD = re.compile(r"(?:autograd\.|(?<![\w.]))grad\s*\(")
 
 
 class Scene:
@@ -112,6 +113,12 @@ class Scene:
         return None if output is None or wanted is None else (output, wanted, name)
 
     @cached_property
+    def wanted(self) -> str:
+        """The name of the one input of a `grad(...)` line with any output, "" unknown."""
+        found = re.search(r"grad\(.*,\s*[\[(]?([A-Za-z_]\w*)[\])]?\s*\)", self.code)
+        return found[1] if found is not None and self.tensor(found[1]) is not None else ""
+
+    @cached_property
     def edited(self) -> str:
         """The name that the raising line changes in place, "" unknown."""
         found = _EDITED.search(self.code)
@@ -147,6 +154,22 @@ class Scene:
         if self.target_tensor is None:
             return ""
         return f" (its shape is {tuple(form_of(self.target_tensor).shape or ())})"
+
+    @cached_property
+    def by_grad(self) -> bool:
+        """Whether the line calls `autograd.grad`, which writes no `.grad`."""
+        return bool(_OF_GRAD.search(self.code)) and ".backward(" not in self.code
+
+    @cached_property
+    def no_create_graph(self) -> str:
+        """The line before that asked `autograd.grad` for a gradient without a history, as a sentence."""
+        for place, line in self._lines(self._line):
+            if _OF_GRAD.search(line) and line.count("(") == line.count(")") and "create_graph" not in line:
+                return (
+                    f"If {self.loss} comes from `{line.strip()}` ({place}): without `create_graph=True` what "
+                    "`autograd.grad` returns has no history."
+                )
+        return ""
 
     # --- in-place edits ------------------------------------------------------------------------------------------
 
@@ -220,13 +243,16 @@ class Scene:
                     found.append(f"{place}: `{line.strip()}`")
         return list(dict.fromkeys(found))[-3:]
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
+    def _lines(self, before: int = 0) -> Iterator[tuple[str, str]]:
+        """The other lines of the frame and the cells; those of the frame up to `before`, where it is given."""
         if self._frame is None:
             return
         code = self._frame.f_code
         files = dict.fromkeys([code.co_filename, *cell_files()])
         for file in files:
             first, last = _range(code) if file == code.co_filename else (1, 1 << 30)
+            if before and file == code.co_filename:
+                last = min(last, before)
             for number, line in enumerate(linecache.getlines(file), 1):
                 if first <= number <= last and (file, number) != (code.co_filename, self._line):
                     yield place_of(file, number), line
@@ -295,6 +321,8 @@ class Scene:
     @cached_property
     def written(self) -> tuple[str, ...]:
         """What the failed pass has written, where a widget has watched it."""
+        if self.by_grad:
+            return ()
         for one in list(_inspect.alive.values())[::-1]:
             last = one.passes[-1] if one.passes else None
             target = self.target_tensor
@@ -589,6 +617,22 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         inner = about(scene.target_tensor, (), scene.scope, scene.target)
         cause, remedy = f"{cause} {inner.cause}", inner.remedy if inner.kind != "untracked" else remedy
         evidence += [fact for fact in inner.evidence if fact not in evidence]
+    if leaf.kind == "no-graph" and scene.no_create_graph:
+        cause += f" {scene.no_create_graph}"
+        remedy += " Pass `create_graph=True` to `autograd.grad` if its result is differentiated again."
+    if leaf.kind == "second-backward" and scene.by_grad:
+        cause = cause.replace("`backward()` frees what it has used", "a pass frees what it has used")
+        cause = cause.replace("either backward() ran", "either a pass ran")
+        remedy = "Pass `retain_graph=True` to the first call, or ask for all inputs in one `autograd.grad` call."
+    if leaf.kind == "not-scalar" and scene.by_grad:
+        cause = cause.replace("`backward()` without an argument", "`autograd.grad()` without `grad_outputs`")
+        remedy = (
+            f"Reduce it first: `{scene.loss}.sum()`; or say how its elements count: "
+            f"`grad_outputs=torch.ones_like({scene.loss})`."
+        )
+    if leaf.kind == "unused-input" and scene.asked_of_grad is None and (name := scene.wanted):
+        remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
+        cause = cause.replace("a tensor", name, 1)
     return Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence])))
 
 

@@ -15,7 +15,7 @@ from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Node
-from gradwidget._why_numbers import Numbers
+from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
 
 LOOKED_AT = 2_000
@@ -728,7 +728,7 @@ class Facts:
         """The gradient in a few characters."""
         gradient = self.gradient if self.gradient is not None else self.captured
         summary = summary_of(gradient)
-        return "none" if summary is None else summary.text
+        return "none" if summary is None else number_or_length(summary)
 
     @cached_property
     def none_from(self) -> str:
@@ -775,8 +775,25 @@ class Facts:
     @cached_property
     def aliases(self) -> tuple[str, ...]:
         """Whether several names are this one tensor."""
-        names = [name for name, tensor in self.scope.tensors if tensor is self.tensor and "[" not in name]
+        mine = (name for name, tensor in self.scope.tensors if tensor is self.tensor and "[" not in name)
+        names = list(dict.fromkeys(mine))
         return (f"{' and '.join(names[:3])} are one tensor",) if len(names) > 1 else ()
+
+    @cached_property
+    def summed_fact(self) -> str:
+        """That a custom Function's gradient may have been summed: torch does that before anyone can see it."""
+        here = self.here
+        if here is None or not self.is_leaf:
+            return ""
+        keys = {here.columns.source[e] for e in self.uses or self._all_uses()}
+        columns = here.columns
+        labels = [columns.ops[columns.op[k]].label for k in sorted(keys) if here.kind_of(k) == "function"]
+        if not labels:
+            return ""
+        return (
+            f"{labels[0]} is a custom Function: if its `backward` returned a bigger, broadcast shape, torch has summed "
+            f"it to the shape of {self.name} without a word"
+        )
 
     @cached_property
     def saved_fact(self) -> str:

@@ -13,7 +13,7 @@ from gradwidget import _saved, _told
 from gradwidget._bad import Bad, first_bad
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
-from gradwidget._summary import readable, unobserved
+from gradwidget._summary import Summary, format_number, readable, unobserved
 
 if TYPE_CHECKING:
     from gradwidget._why_facts import Facts
@@ -839,7 +839,7 @@ class Numbers:
         names = here.names.get(place, [])
         tied = len({n.rpartition(".")[0] for n in names if "." in n}) > 1
         what = (
-            f"is one tensor under {len(names)} names ({' and '.join(names[:3])})"
+            f"is one tensor under {len(names)} names ({' and '.join(names[:3])}{', ...' * (len(names) > 3)})"
             if tied
             else f"is used {'twice' if len(edges) == 2 else f'{len(edges)} times'}"
         )
@@ -887,11 +887,15 @@ class Numbers:
             if op.label not in _BROADCASTING or bigger is None or bigger == mine or not _expands(mine, bigger):
                 continue
             times = math.prod(bigger) // max(1, math.prod(mine))
+            means = [k for k in sorted(_above(here, key)) if here.columns.ops[here.columns.op[k]].label == "Mean"]
+            divided = f" {_at(here, means[0])} divides it by their number: it need not be bigger." if means else ""
             return Finding(
                 "broadcast",
                 f"{f.name} of shape {mine} was broadcast to {bigger} in {_at(here, key)}: each element was used "
-                f"{times} times, and its gradient is the sum over them.",
-                "Nothing is wrong if that is meant; for a mean, use `.mean()` in the loss or divide.",
+                f"{times} times, and its gradient is the sum over them.{divided}",
+                "Nothing is wrong if that is meant."
+                if means
+                else "Nothing is wrong if that is meant; for a mean, use `.mean()` in the loss or divide.",
                 (f"{_shape(bigger)} summed to {_shape(mine)} at {here.label_of(key)}",),
             )
         return None
@@ -976,8 +980,16 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 def _brief(row: tuple[Gradient, ...]) -> str:
     """One gradient in a few characters."""
-    texts = [summary.text for g in row if (summary := summary_of(g)) is not None and summary.text]
-    return ", ".join(texts) or "none"
+    texts = [number_or_length(summary) for g in row if (summary := summary_of(g)) is not None]
+    return ", ".join(filter(None, texts)) or "none"
+
+
+def number_or_length(summary: Summary) -> str:
+    """A summary's text, in which one element of any shape is its number: a norm has no sign."""
+    corner = summary.corner
+    if summary.numel == 1 and corner is not None and corner.whole and len(corner.data) == 1:
+        return summary.small_text or format_number(corner.data[0])
+    return summary.text
 
 
 def _length(gradient: Gradient) -> float | None:

@@ -154,7 +154,8 @@ UNTRACKED: tuple[Leaf, ...] = (
         lambda f: not f.requires_grad,
         "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
         "`no_grad` "
-        "or from detached tensors; a tensor does not keep which.",
+        "or from detached tensors, or is a gradient that was taken without `create_graph=True`; a tensor does not keep "
+        "which.",
         "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
         "`no_grad`.",
         (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
@@ -494,7 +495,7 @@ PRESENT: tuple[Leaf | Found, ...] = (
         lambda f: f.grad is not None,
         "{f.name} has a gradient, and nothing about it is unusual: finite, not zero, from one use.{f.unwatched}",
         "",
-        ("{f.name}.grad is {f.brief}",),
+        ("{f.name}.grad is {f.brief}", "{f.summed_fact}"),
     ),
 )
 
