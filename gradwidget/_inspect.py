@@ -97,8 +97,9 @@ class Inspection:
             if root.tensor is not None:
                 self._know(place, root.tensor)
         self.classes: dict[str, Class] = {}
-        self._take_names(_names.given(names, self.classes))
-        self._take_names(_names.in_scope(frame, self.classes))
+        given = _names.given(names, self.classes)
+        self._take_names(given)
+        self._take_names(_names.in_scope(frame, self.classes)[: max(0, _names.LIMIT - len(given))])
         self.second = made_by_passes(self.columns)
         self.made = self._find_made(names, frame)
         self.sources = _sources(nodes) | {key: place.text for key, place in self.made.places.items()}

@@ -65,8 +65,8 @@ def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """(path, module) of variables that are modules, with all modules inside. Reads `__dict__` only."""
     found: list[tuple[str, Any]] = []
     seen: set[int] = set()
-    stack = [(name, value) for name, value in items[:LIMIT] if _is_module(value)]
-    for name, value in items[:LIMIT]:
+    stack = [(name, value) for name, value in items if _is_module(value)]
+    for name, value in items:
         if issubclass(type(value), (list, tuple, dict)):
             stack += [(path, item) for path, item in _entries(name, value) if _is_module(item)][:LIMIT]
     stack.reverse()
@@ -82,22 +82,28 @@ def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def variables(frame: FrameType | None) -> list[tuple[str, Any]]:
-    """(name, value) of the locals and globals of `frame`, and of the notebook's namespace; at most `LIMIT`."""
+    """(name, value) of the locals and globals of `frame`, and of the notebook's namespace.
+
+    Where they are very many, the newest of each come first, so that a limit drops the oldest globals.
+    """
     if frame is None:
         return []
-    items = _local_variables(frame)
+    spaces = [_local_variables(frame), _readable(frame.f_globals)]
     notebook = _notebook_space()
-    items += _readable(frame.f_globals)
     if notebook is not None and notebook is not frame.f_globals:  # called from a helper module
-        items += _readable(notebook)
-    if notebook is not None:
-        items = [item for item in items if item[0] not in _HISTORY]
-    return items[:LIMIT]
+        spaces.append(_readable(notebook))
+    items = _newest_first(spaces)
+    return items if notebook is None else [item for item in items if item[0] not in _HISTORY]
+
+
+def _newest_first(spaces: list[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
+    many = sum(map(len, spaces)) > LIMIT
+    return [item for space in spaces for item in (reversed(space) if many else space)]
 
 
 def variables_of(space: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """(name, value) of a namespace, such as the notebook's."""
-    return [item for item in _readable(space) if item[0] not in _HISTORY]
+    return [item for item in _newest_first([_readable(space)]) if item[0] not in _HISTORY]
 
 
 def modules_given(names: object) -> list[tuple[str, Any]]:
@@ -162,10 +168,15 @@ def _is_variable(name: object) -> bool:
 
 
 def _bounded(pairs: Iterator[tuple[str, torch.Tensor] | None]) -> Iterator[tuple[str, torch.Tensor]]:
-    for count, pair in enumerate(pairs):
-        if count >= LIMIT:
+    """At most `LIMIT` tensors, and so many things that are none."""
+    found = others = 0
+    for pair in pairs:
+        if found >= LIMIT or others >= LIMIT:
             return
-        if pair is not None:
+        if pair is None:
+            others += 1
+        else:
+            found += 1
             yield pair
 
 
@@ -176,9 +187,7 @@ def _in_mapping(items: list[tuple[str, Any]], classes: dict[str, Class]) -> Iter
     for name, value in items:
         if is_tensor(value):
             yield name, value
-            continue
-        yield None
-        if _is_module(value):
+        elif _is_module(value):
             modules.append((name, value))
         elif issubclass(type(value), (list, tuple, dict)):
             containers.append((name, value))

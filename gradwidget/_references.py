@@ -256,7 +256,7 @@ def references(**tensors: Any) -> References:
     if not tensors:
         items = _names.variables(_names.calling_frame())
         found: list[tuple[str, Any]] = [*_names.tensors_of(items), *_optimized(items)]
-        return of_scope(found, [(n, v) for n, v in items if type(v) is np.ndarray])
+        return of_scope(found, [(n, v) for n, v in items if type(v) is np.ndarray], _left_out(items))
     for name, value in tensors.items():
         if not _is_looked_at(value):
             kind = type(value).__name__
@@ -269,10 +269,10 @@ def references(**tensors: Any) -> References:
     order = {name: i for i, name in enumerate(tensors)}
     arrays = [(n, v) for n, v in items if type(v) is np.ndarray]
     pairs = sorted([*pairs, *arrays], key=lambda pair: order.get(_head(pair[0]), len(order)))
-    return References(look(pairs), max(0, len(pairs) - _names.LIMIT))
+    return References(look(pairs), _left_out(items))
 
 
-def of_scope(pairs: list[tuple[str, Any]], arrays: list[tuple[str, Any]]) -> References:
+def of_scope(pairs: list[tuple[str, Any]], arrays: list[tuple[str, Any]], left_out: int = 0) -> References:
     """Of (name, tensor) pairs, and of those among the arrays that stand on memory of one of the tensors."""
     found = look(pairs)
     if arrays:
@@ -284,7 +284,12 @@ def of_scope(pairs: list[tuple[str, Any]], arrays: list[tuple[str, Any]]) -> Ref
         ]
         if mine:
             found = look([*pairs, *mine])
-    return References(found)
+    return References(found, left_out)
+
+
+def _left_out(items: list[tuple[str, Any]]) -> int:
+    """How many tensors among the variables themselves are beyond the limit."""
+    return max(0, sum(is_tensor(value) for _, value in items) - _names.LIMIT)
 
 
 def _head(name: str) -> str:

@@ -367,3 +367,23 @@ def test_locals_already_asked_for_stay_as_they_are():
     space = locals()
     backward_graph(x.exp())
     assert space["x"] is x
+
+
+def test_the_newest_names_are_found_among_very_many():
+    space = {f"v{i}": i for i in range(12_000)} | {f"t{i}": torch.ones(()) for i in range(40)}
+    exec(
+        "import gradwidget as gw\nimport torch\nx = torch.ones((), requires_grad=True)\nfound = gw.references()", space
+    )
+    assert {"x", "t0", "t39"} <= set(space["found"].names)
+
+
+def test_beyond_the_limit_locals_and_the_newest_stay_and_the_rest_is_told(monkeypatch):
+    monkeypatch.setattr(_names, "LIMIT", 50)
+    space = {f"t{i}": torch.ones(()) for i in range(80)}
+    code = "import gradwidget as gw\ndef f():\n    x = t0 + 1\n    return gw.references()\nfound = f()"
+    exec(code, space)
+    found = space["found"]
+    assert {"x", "t79"} <= set(found.names)
+    assert len(found) == 50
+    assert found.left_out == 31
+    assert "31 more names" in found.to_text()
