@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import copy
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +19,8 @@ from gradwidget._walk import Form
 
 LIMIT = 10_000
 """Entries that are looked at, at most."""
+_CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
+_EXTRA = "_extra_state"  # how the key of what get_extra_state() returned ends
 _DEEP = 4  # levels of lists and dicts inside each other
 _OWN = frozenset({*torch.nn.Module().__dict__, "_is_hf_initialized"})
 _HOOKS = tuple(name for name in torch.nn.Module().__dict__ if name.endswith(("hooks", "hooks_with_kwargs", "_called")))
@@ -27,9 +32,10 @@ class StateRow:
     """One tensor or layer that a module holds.
 
     `kind` is one of parameter, lazy parameter, buffer, non-persistent buffer, plain tensor, tensor (or parameter, or
-    layer) in a plain list, tuple, dict or set, "... of a layer in a plain list", computed. `moves` is whether `.to()`
-    takes it along, `saved` whether `state_dict()` has it, `in_parameters` whether `.parameters()` finds it; `trained`
-    is that and `requires_grad`. `same_as` is an earlier name of the same tensor, "" for none. `shape` is None where
+    layer) in a plain list, tuple, dict, set, deque or object (by its class), "... of a layer in a plain list",
+    computed. `moves` is whether `.to()` takes it along, `saved` whether `state_dict()` has it, `in_parameters` whether
+    `.parameters()` finds it; `trained` is that and `requires_grad`. `same_as` is an earlier name of the same tensor, ""
+    for none. `shape` is None where
     there is none (layers, lazy parameters).
     """
 
@@ -249,9 +255,15 @@ def _own(path: str, module: Any, above: tuple[int, ...]) -> Iterator[_Holding]:
 
 
 def _contained(name: str, value: Any, container: str, levels: int) -> Iterator[tuple[str, Any, str]]:
-    """(path, tensor or module, what it lies in) of plain containers, by the methods of their base classes."""
-    kind = next((k for k in (dict, list, tuple, set, frozenset) if issubclass(type(value), k)), None)
-    if kind is None or levels == 0:
+    """(path, tensor or module, what it lies in) of plain containers and objects. Runs no code of their classes."""
+    if levels == 0:
+        return
+    kind = next((k for k in _CONTAINERS if issubclass(type(value), k)), None)
+    if kind is None:
+        here = container or f"a plain {type(value).__name__}"
+        for key, item in _attributes(value):
+            if is_tensor(item):
+                yield f"{name}.{key}", item, here
         return
     here = container or f"a plain {'set' if kind is frozenset else kind.__name__}"
     if kind is dict:
@@ -264,6 +276,29 @@ def _contained(name: str, value: Any, container: str, levels: int) -> Iterator[t
             yield path, item, here
         else:
             yield from _contained(path, item, here, levels - 1)
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """What an object of a Python class holds itself: its `__dict__` and its slots."""
+    kind = type(value)
+    if issubclass(kind, (type, types.ModuleType)) or any("__dict__" in vars(k) and _odd(k) for k in kind.__mro__):
+        return []
+    try:
+        inside = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        inside = {}
+    found = [(k, v) for k, v in list(inside.items())[:LIMIT] if type(k) is str] if type(inside) is dict else []
+    for base in kind.__mro__:
+        for key, slot in list(vars(base).items()):
+            if type(slot) is types.MemberDescriptorType and key != "__dict__" and base.__module__ != "builtins":
+                with contextlib.suppress(AttributeError):
+                    found.append((key, slot.__get__(value)))
+    return found
+
+
+def _odd(kind: type) -> bool:
+    """Whether `__dict__` is code of the class."""
+    return type(vars(kind)["__dict__"]) not in (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 def _parametrized(inside: dict[str, Any]) -> list[str]:
@@ -300,6 +335,10 @@ def _try(module: Any, held: list[_Holding]) -> tuple[str, dict[str, bool], set[s
         found = {name for p in twin.parameters() for name in names.get(id(p), ())}
         saved: set[str] = set()
         for key, value in twin.state_dict(keep_vars=True).items():
+            if key.endswith(_EXTRA):  # from get_extra_state()
+                inside = [value] if is_tensor(value) else [item for _, item, _ in _contained(key, value, "", _DEEP)]
+                saved.update(name for item in inside for name in names.get(id(item), ())[:1])
+                continue
             here = names.get(id(value), ())
             saved.update([key] if key in here else here[:1])
         parameters = {id(p) for p in twin.parameters()}
@@ -457,6 +496,8 @@ def _notes(module: Any, count: int) -> tuple[str, ...]:
     modules = _modules(module, [])
     if any(_inside(m).get("_state_dict_hooks") or _inside(m).get("_state_dict_pre_hooks") for m in modules):
         notes.append("Its state_dict hooks were not run; they may add or drop entries.")
+    if any(type(m).get_extra_state is not torch.nn.Module.get_extra_state for m in modules):
+        notes.append("What get_extra_state() returns is saved as well; copies of tensors that it makes are not told.")
     if count >= LIMIT:
         notes.append(f"Only the first {LIMIT:,} entries were looked at.")
     return tuple(notes)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import copy
+import dataclasses
 import gc
 import threading
+import types
 import weakref
 
 import pytest
@@ -249,3 +252,76 @@ def test_text_and_html():
     assert "<script" not in html
     assert "&lt;b&gt;.weight" in html
     assert html.count("<tr>") == 3
+
+
+@dataclasses.dataclass
+class Settings:
+    scale: torch.Tensor
+    label: str = "s"
+
+
+class Slotted:
+    __slots__ = ("kept", "unset")
+
+
+class Hostile:
+    def __init__(self):
+        self.inner = torch.ones(2)
+
+    def __getattribute__(self, name):
+        if name.startswith("__") and name not in {"__dict__", "__iter__"}:
+            return object.__getattribute__(self, name)
+        raise RuntimeError("ran the user's code")
+
+
+class Odd:
+    @property
+    def __dict__(self):
+        raise RuntimeError("ran the user's code")
+
+
+def test_tensors_in_objects_are_listed_and_do_not_move():
+    m = nn.Linear(2, 2)
+    m.settings = Settings(torch.ones(2))
+    m.space = types.SimpleNamespace(a=torch.zeros(3), of=[torch.ones(1)])
+    m.queue = collections.deque([torch.ones(1), 5])
+    m.slotted = Slotted()
+    m.slotted.kept = torch.ones(4)
+    state = gw.module_state(m)
+    assert state.tried
+    found = {row.name: (row.kind, row.moves, row.saved) for row in state.rows[2:]}
+    assert found == {
+        "settings.scale": ("tensor in a plain Settings", False, False),
+        "space.a": ("tensor in a plain SimpleNamespace", False, False),
+        "queue[0]": ("tensor in a plain deque", False, False),
+        "slotted.kept": ("tensor in a plain Slotted", False, False),
+    }
+    assert set(m.state_dict()) == {"weight", "bias"}
+    m.to("meta")
+    assert {m.settings.scale.device.type, m.space.a.device.type, m.queue[0].device.type} == {"cpu"}
+
+
+def test_objects_are_looked_into_without_running_their_code():
+    m = nn.Linear(2, 2)
+    m.hostile, m.odd, m.kind, m.package = Hostile(), Odd(), Settings, types
+    assert "hostile.inner" in {row.name for row in gw.module_state(m).rows}
+
+
+class WithExtraState(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.ones(2), torch.ones(3)
+
+    def get_extra_state(self):
+        return {"a": self.a, "n": 3}
+
+    def set_extra_state(self, state):
+        self.a = state["a"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_extra_state_holds_is_saved(nested):
+    m = nn.Sequential(WithExtraState()) if nested else WithExtraState()
+    state = gw.module_state(m)
+    assert {row.name[-1]: row.saved for row in state.rows} == {"a": True, "b": False}
+    assert "get_extra_state()" in state.to_text()
