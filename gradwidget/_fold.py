@@ -477,7 +477,7 @@ class _Tree:
                 first, last = (self._calls.rows[self.call[one]].path for one in self._ends(box))
                 path = (member_of(first) or "") if first != last else ""
                 path = "" if path in paths else path
-                name = path or (f"{first} … {last}" if first != last else f"{first} × {self.times[box]}")
+                name = path or (f"{first} … {last}" if first != last else f"{first or title} × {self.times[box]}")
             elif self.kind[box] == "repeat":
                 name = f"{title} × {self.times[box]}"
             taken[name] = taken.get(name, 0) + 1
@@ -522,7 +522,7 @@ class _Tree:
         first, last = self._ends(box)
         if self.kind[box] == "stack":
             a, b = self._calls.rows[self.call[first]], self._calls.rows[self.call[last]]
-            return (a.path if a.path == b.path else f"{a.path} … {b.path}"), a.type
+            return ((a.path or a.type) if a.path == b.path else f"{a.path} … {b.path}"), a.type
         words = list(dict.fromkeys(self._words(first)))
         words = [word for word in words if word not in PREPARING] or words
         return ", ".join(words[:3]) + (", …" if len(words) > 3 else ""), ""

@@ -149,9 +149,11 @@ class _Derivation:
         self._columns, self._edges, self._order = columns, edges, order
         self._owners, self._classes, self._second = owners, known.classes, frozenset(known.second)
         self._calls = Calls()
-        self._parents = {path.rpartition(".")[0] for path in known.classes}
+        self._parents = {path.rpartition(".")[0] for path in known.classes if path}
         self._paths: dict[str, tuple[str, ...]] = {}
         self._root = self._only_root()
+        # A module given by itself, without others inside: `names=nn.LSTMCell(...)`.
+        self._alone = all(paths[0] == "" for paths in owners.values())
 
     def into(self, calls: Calls, made: list[int]) -> None:
         """Write the calls into `calls`, and into `made` which one made which operation."""
@@ -180,6 +182,8 @@ class _Derivation:
 
     def _path(self, path: str) -> tuple[str, ...]:
         """The modules around a module, outermost first, itself the last."""
+        if not path:
+            return ("",) if self._alone else ()
         found = self._paths.get(path)
         if found is None:
             parts = path.split(".")

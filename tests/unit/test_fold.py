@@ -306,3 +306,18 @@ def test_plain_functions_have_no_module():
     x = torch.ones(3, requires_grad=True)
     graph = backward_graph((x.sin() * x).sum())
     assert {d["module"] for _, d in graph.nodes(data=True)} == {""}
+
+
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell], ids=lambda k: k.__name__)
+def test_one_layer_called_in_a_loop_is_named_by_its_class(kind):
+    cell = kind(4, 4)
+    h = c = torch.zeros(1, 4)
+    for _ in range(12):
+        if kind is nn.LSTMCell:
+            h, c = cell(torch.ones(1, 4), (h, c))
+        else:
+            h = cell(torch.ones(1, 4), h)
+    w = GradWidget(h.sum(), names=cell)
+    assert list(w.collapsed) == [f"{kind.__name__} × 12"]
+    w.collapsed = []
+    assert not list(w.collapsed)
