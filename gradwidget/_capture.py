@@ -505,7 +505,7 @@ class Recorder:
         if variable is None or variable._post_accumulate_grad_hooks or gradient.layout is not torch.strided:
             return (reduced(gradient),), ()
         one.pending.append(len(one))
-        # Here, where it has just been made, and not at the end of the pass: it is still in the processor's cache.
+        # Not at the end of the pass: a hook may have cleared `.grad` by then, or another pass added to it.
         one.read += self._sizes[key]
         length = reduced(gradient).norm if one.read <= READ or self._keep == "summary" else None
         return (Pending(form_of(gradient), gradient.data_ptr(), version_of(gradient), length),), ()
