@@ -18,18 +18,19 @@ import torch
 
 from gradwidget import _userhooks
 from gradwidget._engine import running_call
-from gradwidget._lane import COPY, DROP, HOLD, Lane, arriving, leaving
+from gradwidget._holdable import holdable
+from gradwidget._lane import COPY, DROP, HOLD, PART, Lane, arriving, arriving_together, leaving
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
 from gradwidget._summary import form_of, is_wrapped, unobserved
 from gradwidget._walk import Columns, Form, Node, describe_op, is_leaf
 
-DURING = 256 << 20
-"""Bytes of gradients that are kept by reference while passes run."""
+DURING = 64 << 20
+"""Bytes of gradients that are kept by reference while passes run: memory that torch can't use again meanwhile."""
 AFTER = 64 << 20
 """Bytes of gradients that stay whole afterwards, of all recorders together: the newest ones stay."""
 READ = 128 << 20
 """Bytes of leaves' gradients whose norms are taken in each pass, for `.grad` may be gone when somebody looks."""
-HUGE = 16 << 20
+HUGE = 4 << 20
 """Bytes from which a contribution to a sum is not even reduced to its norm."""
 SMALL = 1 << 16
 """Bytes up to which a gradient is copied where holding it would change what torch does."""
@@ -92,11 +93,11 @@ class Recorder:
         self._changed = changed
         self._running: dict[int, BackwardPass] = {}
         self._lane = Lane(math.inf if keep == "all" else DURING)
-        self._lent = 0  # bytes that are held, but that `.grad` holds as well
         self._kept = 0
         self._fitted = True
         self._sizes = columns.nbytes()
         self._costs = _costs(columns, self._sizes)
+        self._holdable = holdable(columns, [size <= SMALL for size in self._sizes], alone=len(nodes) <= FOLLOWED)
         self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
         # A leaf's node is the same in all graphs that use the leaf.
         self._outputs = frozenset(columns.outputs)
@@ -120,7 +121,7 @@ class Recorder:
                 if found is not None and found.single:
                     self._only[target, output] = (source, slot)
         self._handles = [node.register_prehook(self._prehook(key, columns)) for key, node in enumerate(nodes)]
-        self._prehooks = {key: handle.hooks_dict_ref for key, handle in enumerate(self._handles)}
+        self._prehooks.update((key, handle.hooks_dict_ref) for key, handle in enumerate(self._handles))
         if len(nodes) <= FOLLOWED:
             self._handles += [
                 node.register_hook(self._posthook(key)) for key, node in enumerate(nodes) if key not in self._leaves
@@ -134,10 +135,28 @@ class Recorder:
         usual = functools.partial(_arrived, weakref.ref(self), key)
         leaf = self._leaves.get(key)
         variable = None if leaf is None else leaf()
-        if self._sizes[key] > SMALL or key in columns.multi or type(variable) not in _QUIET:
+        large = self._sizes[key] > SMALL
+        if type(variable) not in _QUIET or (large and (leaf is not None or key in columns.multi)):
             return usual
+        hold = self._holdable[key]
+        if key in columns.multi:
+            only = [self._only.get((key, output)) for output in range(len(columns.multi[key]))]
+            return arriving_together(
+                self._lane, key, self._costs[key], hold=hold, only=only, prehooks=self._prehooks, otherwise=usual
+            )
         cost = 0 if leaf is not None else self._costs[key]
-        return arriving(self._lane, key, cost, leaf=leaf, only=self._only.get((key, 0)), otherwise=usual)
+        return arriving(
+            self._lane,
+            key,
+            cost,
+            lent=self._sizes[key] - cost if large else 0,
+            hold=hold,
+            large=large,
+            leaf=leaf,
+            only=self._only.get((key, 0)),
+            prehooks=self._prehooks,
+            otherwise=usual,
+        )
 
     def _posthook(self, key: int) -> Callable[[Any, Any], None]:
         usual = functools.partial(_left, weakref.ref(self), key)
@@ -145,7 +164,7 @@ class Recorder:
         if key in self._functions or not all(s is None or s.single or s.size <= SMALL for s in slots):
             return usual
         plan = [DROP if s is None else HOLD if s.single else COPY for s in slots]
-        return leaving(self._lane, key, plan, prehooks=self._prehooks[key], otherwise=usual)
+        return leaving(self._lane, key, plan, prehooks=self._prehooks, otherwise=usual)
 
     @property
     def watching(self) -> bool:
@@ -191,7 +210,7 @@ class Recorder:
             return
         self._fitted = not self._running
         self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
-        self._lane.used = self._lent = 0
+        self._lane.used = self._lane.lent = 0
         others = [
             other for other in (reference() for reference in _recorders) if other is not None and other is not self
         ]
@@ -216,8 +235,9 @@ class Recorder:
         if not one.number and key not in self._shared:
             self._adopt(one, key)
         self._take(one, key, gradients)
-        for output, gradient in enumerate(gradients):
-            self._recognize(one, (key, output), gradient)
+        if one.handed:
+            for output, gradient in enumerate(gradients):
+                self._recognize(one, (key, output), gradient)
 
     def _take(self, one: BackwardPass, key: int, gradients: tuple[torch.Tensor | None, ...]) -> None:
         if one.wrapped:
@@ -228,15 +248,15 @@ class Recorder:
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
             self._forget(one, key, gradients[0])
-        elif self._lane.used + self._costs[key] > self._lane.budget:
+        elif self._lane.used + PART * self._costs[key] > self._lane.budget:
             one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
         elif self._sizes[key] <= SMALL:
             self._lane.used += self._costs[key]
-            self._lent += self._sizes[key] - self._costs[key]
+            self._lane.lent += self._sizes[key] - self._costs[key]
             one.add(key, tuple(None if g is None else _detached(g, self._sizes[key]) for g in gradients))
         else:
             self._lane.used += self._costs[key]
-            self._lent += self._sizes[key] - self._costs[key]
+            self._lane.lent += self._sizes[key] - self._costs[key]
             one.add(key, gradients, tuple(-1 if g is None else version_of(g) for g in gradients))
 
     def _recognize(self, one: BackwardPass, place: Place, gradient: torch.Tensor | None) -> None:
@@ -345,6 +365,8 @@ class Recorder:
         """Say what the pass was, as soon as all that it came to is known."""
         if one.accumulates is None:
             one.accumulates = not one.returned or any(key in self._leaves for key in one.order)
+        if one.accumulates and len(self._roots) == 1 and not one.asked:
+            return  # entitled by the node that it began with
         roots = [key for key in self._roots if key in one.steps] if len(self._roots) > 1 else []
         # Outputs to which nothing else has handed the gradient that they ran with.
         roots = [k for k in roots if not any(source in one.steps for source, _, _ in self._feeders.get(k, ()))]
@@ -422,12 +444,13 @@ class Recorder:
         self._place_among_running(one)
         engine: Any = torch.autograd.Variable._execution_engine
         engine.queue_callback(functools.partial(_finished, weakref.ref(self), task))
-        for other in self._running.values():
-            other.mixed = one.mixed = True
+        if self._running:
+            for other in self._running.values():
+                other.mixed = one.mixed = True
+            self._lane.shut()
         self._running[task] = one
-        self._switch()
         self._fitted = False
-        if self._lane.used + self._lent > DURING // 2:
+        if self._lane.used + self._lane.lent > DURING // 2:
             self._fit()
         if self._observes and key not in self._shared:
             self._observe()
@@ -546,7 +569,7 @@ def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:
     if size > SMALL:
         return reduced(gradient)
     if type(gradient) is torch.Tensor and not torch._C._len_torch_dispatch_stack():  # by far the most
-        return gradient.detach().clone()
+        return gradient.detach().clone() if gradient.requires_grad else gradient.clone()
     with unobserved():
         return gradient.detach().clone()
 
