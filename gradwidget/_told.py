@@ -13,7 +13,15 @@ from gradwidget._inspect import LOOKED_AT, Inspection
 from gradwidget._ipython import place_of
 from gradwidget._passes import BackwardPass, Gradient, Place, Reduced, norms, opened, version_of
 from gradwidget._summary import readable, unobserved
-from gradwidget._userhooks import HookEffect, UserHook, after_accumulation, chain, of_node, of_tensor
+from gradwidget._userhooks import (
+    HookEffect,
+    UserHook,
+    after_accumulation,
+    chain,
+    change_between,
+    of_node,
+    of_tensor,
+)
 from gradwidget._walk import Node
 
 
@@ -85,6 +93,18 @@ def _effects(one: BackwardPass, key: int, output: int) -> tuple[HookEffect, ...]
     else:
         points.append(("left", arrived[output] if output < len(arrived) else None))
     return chain(points)
+
+
+def hooked(one: BackwardPass) -> dict[int, str]:
+    """Nodes whose gradient hooks of the user's were seen to change, and how: "×100", "set to zero", "changed"."""
+    places = {*one.ladders, *((one.order[step], i) for step, row in one.received.items() for i in range(len(row)))}
+    found: dict[int, str] = {}
+    for key, output in sorted(places):
+        effects = _effects(one, key, output)
+        change = change_between(effects[0].gradient, effects[-1].gradient) if effects else ""
+        if change not in ("", "unchanged"):
+            found[key] = "changed" if found.get(key, change) != change else change
+    return found
 
 
 def user_hooks(inspection: Inspection, key: int, nodes: list[Node] | None = None) -> list[UserHook]:

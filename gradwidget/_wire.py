@@ -20,6 +20,7 @@ from gradwidget._references import References
 from gradwidget._references_drawn import drawn
 from gradwidget._saved import is_freed
 from gradwidget._summary import summarize, unobserved
+from gradwidget._told import hooked
 from gradwidget._walk import Form, collector_paused
 
 VERSION = 1
@@ -276,6 +277,7 @@ def pass_payload(inspection: Inspection, one: BackwardPass, drawn: Container[int
     of_arrived, of_handed = lengths[: len(items)], lengths[len(items) :]
     finite = all(n is None or math.isfinite(n) for n in lengths) and len(inspection) <= DRAWN
     bad = None if finite else _first_bad(inspection, one)
+    changed = hooked(one)
     return {
         "number": one.number,
         "label": one.label,
@@ -293,4 +295,6 @@ def pass_payload(inspection: Inspection, one: BackwardPass, drawn: Container[int
         "handed_text": texts([item for _, _, item in handed]),
         "handed_norm": [None if n is None else number(n) for n in of_handed],
         "bad": None if bad is None else {"key": bad.key, "step": bad.step, "kind": bad.kind, "text": bad.text},
+        "hooked_key": list(changed),
+        "hooked_change": list(changed.values()),
     }

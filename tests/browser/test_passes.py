@@ -106,6 +106,12 @@ def test_hooks_are_told_with_what_they_did(lab):
     expect(panel).to_contain_text("cell 2, line 1")
     for text in ("unchanged", "×100", "200"):
         expect(panel).to_contain_text(text)
+    box = lab.widget().root.locator('[data-gw-name="h"]')
+    expect(box.locator(".gw-tag")).to_have_text("hook ×100")
+    tag, card = (box.locator(part).bounding_box() for part in (".gw-tag", ".gw-card"))
+    assert card["x"] <= tag["x"]
+    assert tag["x"] + tag["width"] <= card["x"] + card["width"]
+    lab.shot("hook-on-the-picture")
     assert lab.python("[e.change for e in w['h'].hooks[0].effects]") == ["", "unchanged", "×100", "unchanged"]
     assert lab.python("len(h._backward_hooks)") == 2
 

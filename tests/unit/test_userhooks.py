@@ -11,7 +11,7 @@ from torch import nn
 from unit.judge import same
 from unit.looking import detail, effects, leaf, look
 
-from gradwidget import GradWidget
+from gradwidget import GradWidget, _told, _wire
 from gradwidget._capture import FOLLOWED
 from gradwidget._userhooks import change_between, of_node, of_tensor
 
@@ -538,3 +538,22 @@ def test_hooks_of_ours_are_never_listed(length):
     h.grad_fn.register_hook(lambda *_: None)
     out.backward()
     assert [hook.kind for hook in w["h"].user_hooks] == ["node pre-hook", "node hook"]
+
+
+def test_nodes_whose_gradient_a_hook_has_changed():
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    scaled, zeroed, looked, edited = x * 2, y * 3, x * 4, y * 5
+    scaled.register_hook(lambda g: g * 50)
+    scaled.register_hook(lambda g: g * 2)
+    zeroed.register_hook(torch.zeros_like)
+    looked.register_hook(lambda g: None)
+    out = (scaled + zeroed + looked + edited).sum()
+    w = GradWidget(out)
+    edited.grad_fn.register_prehook(lambda gradients: (gradients[0] * 7,))
+    out.backward()
+    names = {w[name].key: name for name in ("scaled", "zeroed", "looked", "edited")}
+    found = {names[key]: change for key, change in _told.hooked(w.passes[0]).items()}
+    assert found == {"scaled": "×100", "zeroed": "set to zero", "edited": "×7"}
+    told = _wire.pass_payload(w._inspection, w.passes[0])
+    assert dict(zip(told["hooked_key"], told["hooked_change"], strict=True)) == _told.hooked(w.passes[0])
+    assert x.grad.tolist() == [204.0, 204.0]

@@ -153,6 +153,9 @@ export interface Pass {
   handed_text: string[];
   handed_norm: (Num | null)[];
   bad: Bad | null;
+  // where hooks of the user's were seen to change the gradient, parallel columns
+  hooked_key: number[];
+  hooked_change: string[]; // "×100", "set to zero", "changed"
 }
 
 /** Where in execution order numbers first went bad. */

@@ -39,7 +39,15 @@ const LIVE: Gained<LivePayload, "probe" | "cells"> = { probe: { possible: false,
 
 const PASS: Gained<
   Pass,
-  "kind" | "inside" | "handed_step" | "handed_input" | "handed_text" | "handed_norm" | "bad"
+  | "kind"
+  | "inside"
+  | "handed_step"
+  | "handed_input"
+  | "handed_text"
+  | "handed_norm"
+  | "bad"
+  | "hooked_key"
+  | "hooked_change"
 > = {
   kind: "backward",
   inside: 0,
@@ -47,6 +55,8 @@ const PASS: Gained<
   handed_input: [],
   handed_text: [],
   handed_norm: [],
+  hooked_key: [],
+  hooked_change: [],
   bad: null,
 };
 

@@ -229,7 +229,7 @@ function NodeBox(props: BoxProps) {
 function Tag({ text, width }: { text: string; width: number }) {
   const size = TAG_CHAR * text.length + 10;
   return (
-    <g class="gw-tag" transform={`translate(${width - size - 8} -9)`}>
+    <g class="gw-tag" transform={`translate(${width - size - 8} -12)`}>
       <rect width={size} height={15} rx={7.5} />
       <text x={size / 2} y={11.3} text-anchor="middle">
         {text}

@@ -163,6 +163,8 @@ export function passOf(number, nodes, edges) {
     handed_text: handed.map(([, , target]) => nodes[target].gradient),
     handed_norm: handed.map(([, , target]) => normOf(nodes[target], target)),
     bad: null,
+    hooked_key: [],
+    hooked_change: [],
   };
 }
 

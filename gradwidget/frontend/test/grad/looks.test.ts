@@ -67,3 +67,17 @@ it("knows the second order without any pass", () => {
   });
   expect(lookOf(0, second, null).second).toBe(false);
 });
+
+it("marks what a hook of the user's has changed, once it arrived, unless numbers are bad", () => {
+  const hooked = { hooked_key: [1, 2, 3], hooked_change: ["×100", "set to zero", "changed"] };
+  expect([1, 2, 3].map((key) => look(key, null, "kind", hooked).tag)).toEqual([
+    "hook ×100",
+    "hook ×0",
+    "hook",
+  ]);
+  expect(look(1, null, "grad", hooked)).toMatchObject({ bad: "", tag: "hook ×100" });
+  expect(look(1, null, "kind", hooked).words).toMatch(/a hook of yours changed its gradient: ×100/);
+  expect(look(1, 1, "kind", hooked).tag).toBe("");
+  const norm = [1, "nan", 1, 1, 1];
+  expect(look(1, null, "kind", { ...hooked, norm })).toMatchObject({ bad: "also", tag: "NaN" });
+});

@@ -97,6 +97,8 @@ describe("groups", () => {
       handed_text: [],
       handed_norm: [],
       bad: null,
+      hooked_key: [],
+      hooked_change: [],
     };
     const probe = { possible: false, note: "" };
     const live: LivePayload = {

@@ -15,6 +15,8 @@ interface Sum {
   /** After how many steps all of that is there. */
   arrival: number;
   bad: { at: number; nan: boolean }[];
+  /** When gradients arrived that hooks of the user's had changed. */
+  hooked: number[];
 }
 
 const NOTHING: Look = { heat: "", bad: "", tag: "", atWork: false, idle: false, second: false, words: "" };
@@ -69,6 +71,14 @@ export class GroupLooks {
       found.bad = "also";
       found.tag = bad.some(({ nan }) => nan) ? "NaN" : "inf";
       words.push(`${bad.length} of its nodes have gradients with ${found.tag}`);
+    } else {
+      const hooked = sum.hooked.filter((at) => at <= position.at).length;
+      if (hooked > 0) {
+        found.tag = "hook";
+        words.push(
+          `${hooked === 1 ? "a hook" : "hooks"} of yours changed ${hooked === 1 ? "a gradient" : `${hooked} gradients`} in it`,
+        );
+      }
     }
     return { ...found, words: words.join("\n") };
   }
@@ -90,6 +100,7 @@ export class GroupLooks {
     const of = known.length > 0 ? "leaves" : "outputs";
     if (known.length === 0) known = this.exits(group).filter((key) => run.norm(key) !== null);
     const norms = known.map((key) => run.norm(key) ?? 0);
+    const hooked = run.pass.hooked_key.filter((key) => this.tree.chain(this.tree.of(key)).includes(group));
     const sum: Sum = {
       ran: members.some((key) => run.ran(key)),
       norm:
@@ -106,6 +117,7 @@ export class GroupLooks {
           ? []
           : [{ at: run.arrival(key), nan: Number.isNaN(norm) }];
       }),
+      hooked: hooked.map((key) => run.arrival(key)),
     };
     this.sums.set(group, sum);
     return sum;

@@ -12,7 +12,7 @@ export interface Look {
   /** "0" to "6" from faint to strong, "bad", "zero", "none" (yet); "" where colours mean something else. */
   heat: string;
   bad: Bad;
-  tag: string; // "NaN", "inf", "0", "" none
+  tag: string; // "NaN", "inf", "hook ×100", "0", "" none
   atWork: boolean;
   idle: boolean; // it did not run in this pass
   second: boolean;
@@ -40,9 +40,25 @@ export function lookOf(key: number, index: GraphIndex, showing: Showing | null):
   if (run.steps > 0 && !run.ran(key))
     return { ...PLAIN, heat, second, idle: true, words: [...own, "did not run in this pass"].join("\n") };
   const atWork = !position.ended && run.worker(position.at) === key;
-  const found = { ...sizeOf(key, showing), ...badOf(key, run, position) };
-  const words = [...own, found.words, atWork ? `at work in step ${position.at}` : ""];
+  const size = sizeOf(key, showing);
+  const hooked = hookedOf(key, run, position);
+  const bad = badOf(key, run, position);
+  const found = { ...size, ...hooked, ...bad };
+  const words = [
+    ...own,
+    bad.words ?? size.words,
+    hooked.words,
+    atWork ? `at work in step ${position.at}` : "",
+  ];
   return { ...PLAIN, heat, ...found, second, atWork, words: words.filter(Boolean).join("\n") };
+}
+
+/** A hook of the user's was seen to change what arrived. */
+function hookedOf(key: number, run: Run, position: Position): Partial<Look> {
+  const change = run.arrival(key) <= position.at ? run.hooked(key) : "";
+  if (!change) return {};
+  const short = change === "set to zero" ? "hook ×0" : change === "changed" ? "hook" : `hook ${change}`;
+  return { tag: short, words: `a hook of yours changed its gradient: ${change}` };
 }
 
 /** Marked whatever the colours stand for. */

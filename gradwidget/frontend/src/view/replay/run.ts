@@ -65,6 +65,11 @@ export class Run {
     return this.handed.get(`${k - 1}.${input}`) ?? null;
   }
 
+  /** What hooks of the user's made of what arrived at a node: "×100", "changed"; "" nothing. */
+  hooked(key: number): string {
+    return this.pass.hooked_change[this.pass.hooked_key.indexOf(key)] ?? "";
+  }
+
   /** Of all that arrived at a node together; null unknown or none. */
   norm(key: number): number | null {
     const known = this.arrivals(key).flatMap(({ norm }) => (norm === null ? [] : [real(norm)]));
