@@ -21,6 +21,7 @@ from gradwidget._engine import running_call
 from gradwidget._holdable import holdable
 from gradwidget._lane import COPY, DROP, HOLD, PART, Lane, arriving, arriving_together, leaving
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
+from gradwidget._second import note_pass
 from gradwidget._summary import form_of, is_wrapped, unobserved
 from gradwidget._walk import Columns, Form, Node, describe_op, is_leaf
 
@@ -49,10 +50,6 @@ _QUIET = (type(None), torch.Tensor, torch.nn.Parameter)
 _task_id: Callable[[], int] = torch._C._current_graph_task_id
 
 _next_sequence: Callable[[], int] = vars(torch.autograd)["_get_sequence_nr"]
-
-_made = threading.local()
-"""`spans`: (first, last) sequence numbers of the nodes that passes with create_graph=True have made in this thread."""
-
 
 _recorders: list[weakref.ref[Recorder]] = []  # oldest first: ipywidgets keeps the widget of every cell that was run
 
@@ -347,9 +344,7 @@ class Recorder:
             self._note_returned(one)
         self._entitle(one)
         if one.create_graph:
-            spans = vars(_made).setdefault("spans", [])
-            spans.append((one.second_from, _next_sequence()))
-            del spans[:-1000]
+            note_pass(one.second_from, _next_sequence())
         one.state = "complete"
         self._stop_observing()
         self._changed(one)
@@ -555,13 +550,6 @@ class Recorder:
             return Reduced(pending.form, pending.norm, note)
         note = ".grad has changed since; keep='all' keeps gradients whole, keep='summary' their norms."
         return Reduced(form_of(grad), pending.norm, note, weakref.ref(grad), version)
-
-
-def made_by_passes(columns: Columns) -> list[int]:
-    """Nodes of a graph that a backward pass with create_graph=True has made, as far as one was watched."""
-    low, high = min(columns.sequence), max(columns.sequence)
-    spans = [(first, last) for first, last in vars(_made).get("spans", ()) if low < last and first <= high]
-    return [key for key, number in enumerate(columns.sequence) if any(first <= number < last for first, last in spans)]
 
 
 def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:

@@ -19,6 +19,7 @@ class Told(NamedTuple):
     sources: Mapping[int, str]
     modules: Mapping[int, str]
     second: Collection[int]  # made by a backward pass
+    unsure: Collection[int] = ()  # perhaps
 
 
 def build(
@@ -28,7 +29,7 @@ def build(
     torch_version: str,
 ) -> nx.MultiDiGraph[int]:
     """The graph as `backward_graph` returns it, built in bulk."""
-    made = frozenset(told.second)
+    order = dict.fromkeys(told.unsure) | dict.fromkeys(told.second, 2)
     names_of: dict[int, list[str]] = {}
     for (key, _), found in sorted(names.items()):
         names_of.setdefault(key, []).extend(n for n in found if n not in names_of.get(key, ()))
@@ -38,7 +39,7 @@ def build(
     with collector_paused():
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
         graph.add_nodes_from(
-            (key, _attributes(columns, key, names_of, cuts, told) | {"order": 2 if key in made else 1})
+            (key, _attributes(columns, key, names_of, cuts, told) | {"order": order.get(key, 1)})
             for key in range(len(columns))
         )
         graph.add_edges_from(

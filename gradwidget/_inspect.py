@@ -15,8 +15,8 @@ from typing import Any
 import networkx as nx
 import torch
 
-from gradwidget import _graph, _made, _names, _saved
-from gradwidget._capture import KEEP, Recorder, made_by_passes
+from gradwidget import _graph, _made, _names, _saved, _second
+from gradwidget._capture import KEEP, Recorder
 from gradwidget._cells import Strip
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
 from gradwidget._fold import Fold, fold
@@ -100,7 +100,9 @@ class Inspection:
         given = _names.given(names, self.classes)
         self._take_names(given)
         self._take_names(_names.in_scope(frame, self.classes)[: max(0, _names.LIMIT - len(given))])
-        self.second = made_by_passes(self.columns)
+        found = _second.find(self.columns, nodes, [root.tensor for root in resolved.roots])
+        self.second, self.unsure = found.made, found.unsure
+        self.notes += (found.note,) * bool(found.note)
         self.made = self._find_made(names, frame)
         self.sources = _sources(nodes) | {key: place.text for key, place in self.made.places.items()}
         if look and len(nodes) <= LOOKED_AT and keep != "summary":
@@ -576,7 +578,7 @@ class Inspection:
         return _graph.build(
             self.columns,
             self.names,
-            _graph.Told(self.sources, self._modules_of_nodes, self.second),
+            _graph.Told(self.sources, self._modules_of_nodes, self.second, self.unsure),
             str(torch.__version__),
         )
 
@@ -762,7 +764,8 @@ def backward_graph(*outputs: Any, names: object = None) -> nx.MultiDiGraph[int]:
 
     - node: `op` ("MulBackward0"), `label` ("Mul"), `kind`, `name`, `names`, `shapes`, `dtypes` and `devices` (one for
       each output of the node), `saved` (names of saved variables), `cut` (inputs that need no gradient), `module`,
-      `source`, `sequence` (-1 for leaves), `order` (2 for what a watched pass with create_graph=True has made)
+      `source`, `sequence` (-1 for leaves), `order` (2 for what a pass with create_graph=True has made,
+      None where that can't be told: nobody watched that pass)
     - edge: `input` (slot in `next_functions`), `output` (which output of the target)
     - graph: `outputs` (list of (node, output number, name)), `torch` (version)
 

@@ -29,6 +29,7 @@ from torch.overrides import TorchFunctionMode
 
 from gradwidget._ipython import place_of as line_name
 from gradwidget._ipython import running_cell
+from gradwidget._second import note_pass
 from gradwidget._summary import copy_of, norm, readable
 
 SMALL = 64
@@ -48,6 +49,7 @@ _HERE = str(Path(__file__).parent) + "/"
 
 _sequence: Callable[[], int] = vars(torch.autograd)["_get_sequence_nr"]
 _task_id: Callable[[], int] = torch._C._current_graph_task_id
+_PASSES = (torch.autograd.grad, torch.autograd.backward, torch.Tensor.backward)
 _functorch: Any = torch._C._functorch
 _C: Any = torch._C
 
@@ -144,6 +146,8 @@ class Log:
         before = max(before, last)
         if after > before:
             self._add(before, after, self.place_of(frame))
+            if func in _PASSES:
+                note_pass(before, after)
             if func is not torch.autograd.grad:  # what that returns need not come from its last node
                 self._keep(after - 1, result)
 
