@@ -40,10 +40,13 @@ def find(columns: Columns, nodes: Sequence[Node], roots: Sequence[torch.Tensor |
     """The second-order part of a graph, as far as passes were seen, else as its nodes tell."""
     low, high = min(columns.sequence), max(columns.sequence)
     spans = [(first, last) for first, last in vars(_local).get("spans", ()) if low < last and first <= high]
-    made = [key for key, number in enumerate(columns.sequence) if any(first <= number < last for first, last in spans)]
-    if made:
-        return Second(made)
-    sure = {key for key, op in enumerate(columns.op) if columns.ops[op].name.endswith("BackwardBackward0")}
+    if spans:
+        numbers = enumerate(columns.sequence)
+        made = [key for key, number in numbers if any(first <= number < last for first, last in spans)]
+        if made:
+            return Second(made)
+    double = {i for i, op in enumerate(columns.ops) if op.name.endswith("BackwardBackward0")}
+    sure = {key for key, op in enumerate(columns.op) if op in double} if double else set()
     grads = {id(grad) for node in nodes if is_leaf(node) if (grad := _grad_of(node.variable)) is not None}
     sure.update(key for (key, _), root in zip(columns.outputs, roots, strict=True) if id(root) in grads)
     if not sure:
