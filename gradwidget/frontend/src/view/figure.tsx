@@ -40,6 +40,8 @@ import { handedEdges } from "./replay/handed_edges";
 import { Player } from "./replay/player";
 import { useReplay, useStepKeys } from "./replay/use_replay";
 import { BottomEdge, PanelEdge } from "./resize";
+import { fileName, SaveMenu } from "./save/save_menu";
+import { svgFile } from "./save/svg_file";
 import { SearchBox } from "./search_box";
 import { type SideTab, SideTabs } from "./side_tabs";
 import { keyOf, passOf, selectedOf, useDetail, useLayout, useScene } from "./state";
@@ -338,6 +340,14 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
         tab={tab}
         onTab={setTab}
         quiz={<QuizSwitch quiz={quiz} />}
+        save={
+          placed && (
+            <SaveMenu
+              name={fileName(graph.title)}
+              picture={() => svgFile(root, { placed, labels, measure, look, describe })}
+            />
+          )
+        }
         large={large}
         onLarge={(next) => {
           setLarge(next);

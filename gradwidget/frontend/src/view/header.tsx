@@ -28,6 +28,7 @@ interface Props {
   onTab(tab: Tab): void;
   quiz: ComponentChildren;
   /** Larger type, for the back row. */
+  save: ComponentChildren;
   large: boolean;
   onLarge(large: boolean): void;
   onColour(colour: Colour): void;
@@ -52,6 +53,7 @@ export function Header({
   tab,
   onTab,
   quiz,
+  save,
   large,
   onLarge,
   onColour,
@@ -110,6 +112,7 @@ export function Header({
             >
               Aa
             </button>
+            {save}
             <button
               type="button"
               class="gw-button"

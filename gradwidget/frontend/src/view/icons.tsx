@@ -95,6 +95,12 @@ export const ChevronIcon = () => (
   </Icon>
 );
 
+export const SaveIcon = () => (
+  <Icon>
+    <path d="M8 2.5V10M5 7.2L8 10.2L11 7.2M2.5 12.8H13.5" />
+  </Icon>
+);
+
 export const SearchIcon = () => (
   <Icon>
     <path d="M11 11L14 14M7 12A5 5 0 1 1 7 2A5 5 0 0 1 7 12Z" />

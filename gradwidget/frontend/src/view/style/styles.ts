@@ -12,6 +12,7 @@ import player from "./player.css";
 import quiz from "./quiz.css";
 import references from "./references.css";
 import referencesTab from "./references_tab.css";
+import save from "./save.css";
 import side from "./side.css";
 import story from "./story.css";
 import tensor from "./tensor.css";
@@ -27,6 +28,7 @@ export const styles = [
   player,
   panel,
   side,
+  save,
   maths,
   quiz,
   tensor,
