@@ -17,7 +17,7 @@ import networkx as nx
 import traitlets
 from comm import DummyComm
 
-from gradwidget import _details, _dot, _export, _static, _stored, _wire
+from gradwidget import _details, _dot, _export, _static, _stored, _svg, _wire
 from gradwidget._cells import CellRecord
 from gradwidget._errors import GradWidgetError, OptionError, near
 from gradwidget._files import write_whole
@@ -243,6 +243,35 @@ class GradWidget(anywidget.AnyWidget):
         if path is None:
             return page
         write_whole(path, page.encode("utf-8"))
+        return None
+
+    def to_svg(self, path: str | os.PathLike[str] | None = None, *, theme: str = "light") -> str | None:
+        """The picture as SVG, with what is folded as it is now, drawn without a browser and without graphviz.
+
+        Values and the gradients of the last pass are on the wires where they fit. The button on the page saves what
+        the page shows, at any step and in its own layout, also as PNG.
+
+        Args:
+            path: of the file, which is written whole or not at all. Without it the SVG's text is returned.
+            theme: "light" or "dark".
+
+        Raises:
+            OptionError: `path` is no path, `theme` is unknown, or more than 1,500 boxes are open.
+            GradWidgetError: the file can't be written; what was there before still is.
+        """
+        if theme not in ("light", "dark"):
+            raise OptionError(f"theme={theme!r} is unknown.", f"Use 'light' or 'dark'.{near(theme, ('light', 'dark'))}")
+        boxes = self._inspection.fold.boxes(self.collapsed)
+        if boxes > _svg.LIMIT:
+            raise OptionError(
+                f"The picture has {boxes:,} boxes, more than the {_svg.LIMIT:,} that are drawn in one file.",
+                "Fold some groups first: w.collapsed takes their names.",
+            )
+        dark, down = theme == "dark", self.direction == "down"
+        text = _svg.svg(self._inspection, self.collapsed, down=down, dark=dark)
+        if path is None:
+            return text
+        write_whole(path, text.encode("utf-8"))
         return None
 
     def trace(self, *, tangent: str | Mapping[str, Any] | None = None) -> Trace:
