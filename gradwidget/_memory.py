@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from gradwidget._summary import is_wrapped, unobserved
 
 COUNTED = 1 << 14
 """Elements up to which two tensors are compared address by address."""
+LAZY = "a lazy parameter gets its memory in the first forward pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,24 @@ def extent_of(tensor: torch.Tensor) -> Extent | None:
             )
         except Exception:  # lazy parameters, symbolic sizes, backends without storage
             return None
+
+
+def hidden(tensor: torch.Tensor) -> str:
+    """Why a tensor without an extent has none that can be read, as a clause."""
+    with torch._C.DisableTorchFunction():
+        kind = type(tensor)
+        if is_wrapped(tensor):
+            return "a tensor inside a function transform (vmap, grad, ...) has no address"
+        if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+            return f"reading where a {kind.__name__} keeps its numbers would run its code"
+        if issubclass(kind, (UninitializedParameter, UninitializedBuffer)):
+            return LAZY
+        if tensor.is_nested:
+            return "a nested tensor holds several"
+        if tensor.layout is not torch.strided:
+            layout = str(tensor.layout).removeprefix("torch.").strip("_").removesuffix("_coo").replace("_", " ")
+            return f"a tensor of the layout {layout} has no single address"
+        return "its memory can't be read"
 
 
 def extent_of_array(array: Any) -> Extent:
@@ -251,10 +271,7 @@ def counter_of(tensor: torch.Tensor) -> int:
     address is read from the tensor's own record, at a place that is looked up once on tensors of our own.
     """
     place = _counter_place()
-    if not place or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ or is_wrapped(tensor):
-        return 0
-    with torch._C.DisableTorchFunction():
-        return ctypes.c_uint64.from_address(tensor._cdata + place).value
+    return _word(tensor, place) if place else 0
 
 
 @functools.cache
@@ -277,4 +294,5 @@ def _counter_place() -> int:
 
 
 def _word(tensor: torch.Tensor, place: int) -> int:
-    return ctypes.c_uint64.from_address(tensor._cdata + place).value
+    cdata: int = torch.Tensor._cdata.__get__(tensor)  # type: ignore[attr-defined]
+    return ctypes.c_uint64.from_address(cdata + place).value

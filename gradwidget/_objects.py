@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradwidget._memory import Extent, counter_of, extent_of, extent_of_array
+from gradwidget._memory import Extent, counter_of, extent_of, extent_of_array, hidden
 from gradwidget._summary import form_of, is_wrapped, readable, unobserved
 from gradwidget._walk import Form, Node, describe_op, is_leaf
 
@@ -70,6 +70,8 @@ class Facts:
     kind: type
     parameter: bool
     extent: Extent | None
+    hidden: str  # why there is no extent
+    coded: bool  # its class decides what operations do (__torch_dispatch__)
     counter: int  # 0: not known
     label: str  # "Mul"
     direct: frozenset[int]  # identities that one operation leads to
@@ -165,12 +167,15 @@ def _tensor(
         history.nodes,
         value,
     )
+    extent = extent_of(tensor)
     facts = Facts(
         id(tensor),
         0 if base is None else id(base),
         kind,
         parameter,
-        extent_of(tensor),
+        extent,
+        hidden(tensor) if extent is None else "",
+        kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__,
         counter_of(tensor),
         history.label,
         history.direct,
@@ -210,6 +215,8 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
             type(array),
             parameter=False,
             extent=extent_of_array(array),
+            hidden="",
+            coded=False,
             counter=0,
             label="",
             direct=nothing,

@@ -13,7 +13,7 @@ import torch
 from gradwidget import _names
 from gradwidget._changes import Change, change
 from gradwidget._errors import OutputTypeError, UnknownNodeError, near
-from gradwidget._memory import same_bytes
+from gradwidget._memory import LAZY, same_bytes
 from gradwidget._objects import Seen, TensorObject, look
 from gradwidget._outputs import is_tensor
 from gradwidget._references_words import about, said, title, verdict_of
@@ -69,6 +69,7 @@ class References:
         self.objects: tuple[TensorObject, ...] = tuple(one.object for one in seen)
         self.memory: tuple[Memory, ...] = tuple(_memories(seen))
         self._memory_of = {key: memory.id for memory in self.memory for key in memory.objects}
+        self._hidden = {one.object.id: one.facts.hidden for one in seen}
         self._pairs = _pairs(seen, self.memory)
         self._origins = _origins(seen, self._pairs)
 
@@ -195,6 +196,11 @@ class References:
         """What is worth saying, a sentence each."""
         return tuple("".join(text for text, _ in parts) for _, parts in said(self._seen, self._origins))
 
+    def hidden(self, key: str) -> str:
+        """Why the memory of an object is not among `.memory`, in few words; "" where it is."""
+        reason = self._hidden.get(key, "")
+        return "none yet" if reason == LAZY else reason and "can't be told"
+
     def to_text(self) -> str:
         """Three columns and the sentences, for a terminal. The same program gives the same text."""
         if not self._seen:
@@ -202,6 +208,7 @@ class References:
         rows = [("name", "", "tensor object", "gradients", "", "memory")]
         for one in self._seen:
             o = one.object
+            where = self._memory_of.get(o.id) or self.hidden(o.id)
             what, verdict = title(o, self._origins.get(o.id)), verdict_of(o)[0]
             rows += [
                 (
@@ -209,8 +216,8 @@ class References:
                     "->",
                     f"{o.id}  {what} · {o.form}" if i == 0 else o.id,
                     verdict if i == 0 else "",
-                    "->" if i == 0 and o.id in self._memory_of else "",
-                    self._memory_of.get(o.id, "") if i == 0 else "",
+                    "->" if i == 0 and where else "",
+                    where if i == 0 else "",
                 )
                 for i, name in enumerate(o.names)
             ]

@@ -108,6 +108,21 @@ def drawn(found: References, node_of: Nodes = lambda _: None) -> Json:
                 "objects": mine,
             }
         )
+    for one in order:
+        hidden = found.hidden(one.id)
+        if hidden:
+            drawn_one = objects[places[one.id]]
+            drawn_one["memory"], drawn_one["end"] = len(boxes), drawn_one["top"] + _CARD / 2
+            boxes.append(
+                {
+                    "top": drawn_one["top"] + 4,
+                    "height": _CARD - 8,
+                    "text": "?",
+                    "note": hidden,
+                    "shared": False,
+                    "objects": [places[one.id]],
+                }
+            )
     rest = len(found.objects) - len(shown)
     return {
         "v": 1,
@@ -151,7 +166,8 @@ def _note(one: TensorObject) -> str:
 
 def _sentences(found: References, places: dict[str, int]) -> Iterator[Json]:
     count = 0
-    for key, parts in said(found._seen, found._origins):
-        if key in places and count < SAID:
+    for keys, parts in said(found._seen, found._origins):
+        drawn_here = [places[key] for key in keys if key in places]
+        if drawn_here and count < SAID:
             count += 1
-            yield {"parts": [[text, is_name] for text, is_name in parts], "objects": [places[key]]}
+            yield {"parts": [[text, is_name] for text, is_name in parts], "objects": drawn_here}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gradwidget._memory import LAZY
 from gradwidget._objects import Seen, TensorObject
 from gradwidget._relations import Parts, Relation, relate
 
@@ -89,18 +90,56 @@ def label(one: TensorObject) -> str:
     return one.grad_fn.removeprefix("torch::autograd::").rstrip("0123456789").removesuffix("Backward") or one.grad_fn
 
 
-def said(seen: list[Seen], origins: Mapping[str, Relation]) -> Iterator[tuple[str, Parts]]:
-    """(id of the object it is about, the sentence in pieces) of what is worth saying."""
+def said(seen: list[Seen], origins: Mapping[str, Relation]) -> Iterator[tuple[tuple[str, ...], Parts]]:
+    """(ids of the objects it is about, the sentence in pieces) of what is worth saying."""
     for one in seen:
         first, *others = one.object.names
         for other in others[:3]:
-            yield one.object.id, relate(one, one, (first, other)).parts
+            yield (one.object.id,), relate(one, one, (first, other)).parts
         relation = origins.get(one.object.id)
         if relation is not None:
-            yield one.object.id, relation.parts
+            yield (one.object.id,), relation.parts
         elif not others and (one.object.status in _TELLING or len(seen) <= 3):
-            yield one.object.id, _named(about(one.object), one.object.name)
+            yield (one.object.id,), _named(about(one.object), one.object.name)
+    if len(seen) > 1:
+        yield from _untold(seen, origins)
 
+
+def _untold(seen: list[Seen], origins: Mapping[str, Relation]) -> Iterator[tuple[tuple[str, ...], Parts]]:
+    """Of tensors whose memory can't be read."""
+    reasons: dict[str, list[TensorObject]] = {}
+    counters: dict[int, list[Seen]] = {}
+    for one in seen:
+        if one.facts.hidden and one.facts.hidden != LAZY:
+            reasons.setdefault(one.facts.hidden, []).append(one.object)
+            if one.facts.counter and one.object.id not in origins:
+                counters.setdefault(one.facts.counter, []).append(one)
+    for group in counters.values():
+        if len(group) > 1:
+            names, ids = _listed([one.object for one in group])
+            which = "both" if len(group) == 2 else "all"
+            yield ids, (*names, (f" share one version counter, as detach() and views do: {_COUNTED} {which}.", False))
+    for reason, objects in reasons.items():
+        names, ids = _listed(objects)
+        verb = "stands" if len(objects) == 1 else "stand"
+        end = f" {verb} on can't be told, nor what else shares it: {reason}."
+        yield ids, (("What memory ", False), *names, (end, False))
+
+
+def _listed(objects: list[TensorObject]) -> tuple[Parts, tuple[str, ...]]:
+    """Names in pieces, "x", ", ", "y", " and ", "z", and whose they are."""
+    shown = objects if len(objects) <= _LISTED else objects[: _LISTED - 1]
+    rest = len(objects) - len(shown)
+    parts: list[tuple[str, bool]] = []
+    for i, one in enumerate(shown):
+        last = i == len(shown) - 1 and not rest
+        parts += [(" and " if last else ", ", False)] * (i > 0) + [(one.name, True)]
+    parts += [(f" and {rest:,} others", False)] * bool(rest)
+    return tuple(parts), tuple(one.id for one in objects)
+
+
+_LISTED = 5
+_COUNTED = "backward() takes an in-place edit of one for an edit of"
 
 _TELLING = ("no_grad view", "early view", "stale view", "inference")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import NamedTuple
 
-from gradwidget._memory import Extent, contains, overlap, part_of, same_bytes, same_storage
+from gradwidget._memory import LAZY, Extent, contains, overlap, part_of, same_bytes, same_storage
 from gradwidget._objects import Seen
 
 Parts = tuple[tuple[str, bool], ...]
@@ -24,7 +24,8 @@ class Relation:
 
     `kind` is one of alias, tied, view, no_grad view, siblings, subclass, detached, data, external, parameter, copy,
     tracked copy, moved, rewrapped, deepcopy, inference, computed, separate, unknown. `maybe` lists what else leaves the
-    same state. `shares_version_counter` is None where it can't be told; `part` says which part of the source it is.
+    same state. `shares_storage` and `shares_version_counter` are None where it can't be told; `part` says which part
+    of the source it is.
     """
 
     kind: str
@@ -36,7 +37,7 @@ class Relation:
     part: str
     maybe: tuple[str, ...]
     same_object: bool
-    shares_storage: bool
+    shares_storage: bool | None
     shares_version_counter: bool | None
     has_history: bool
     parts: Parts
@@ -80,7 +81,7 @@ TOLD: dict[str, Told] = {
         "{d} is a view of {s} made under no_grad{p}",
         "it says requires_grad=True and is_leaf=True, but has no grad_fn, so no gradient ever arrives at it or passes "
         "to {s}",
-        "an in-place edit of {d} changes {s} too and raises outside of no_grad, while one of {s} changes {d}",
+        "{e}",
     ),
     "early view": Told(
         "{d} is a view of {s}{p}, taken before {s} asked for gradients",
@@ -191,7 +192,7 @@ TOLD: dict[str, Told] = {
     "unknown": Told(
         "{d} and {s} are two tensors{n}, and whether they share memory can't be told ({u})",
         "{g}",
-        "an in-place edit of one may change the other",
+        "{e}",
     ),
     "separate": Told(
         "{d} and {s} are separate tensors",
@@ -261,7 +262,7 @@ def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
         return "computed", "computed", fy.identity in fx.reaches
     if (x.object.status == "inference") != (y.object.status == "inference"):
         return "inference", "inference", x.object.status == "inference"
-    if ex is None or ey is None:
+    if (ex is None or ey is None) and LAZY not in (fx.hidden, fy.hidden):
         return "unknown", "unknown", False
     if _same_numbers(x, y):
         return _copied(x, y)
@@ -388,6 +389,7 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
     source, derived = called
     es, ed = s.facts.extent, d.facts.extent
     shares = kind in SHARED or (es is not None and ed is not None and same_bytes(es, ed))
+    told_shares = None if kind == "unknown" or (shares and kind not in ("alias", "tied") and _coded(s, d)) else shares
     part = ""
     if shares and es is not None and ed is not None and kind not in ("alias", "tied", "siblings"):
         part = part_of(ed, es, source)
@@ -410,7 +412,8 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
             (f" {causes[0].upper() if causes.startswith('a ') else causes[0]}{causes[1:]} leave the same state.", False)
         )
     clauses = ["".join(text for text, _ in _pieces(clause, words)) for clause in told]
-    counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if shares else False
+    asked = shares or kind == "unknown"
+    counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if asked else False
     return Relation(
         kind,
         source,
@@ -421,7 +424,7 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
         part=part,
         maybe=maybe,
         same_object=s.facts.identity == d.facts.identity,
-        shares_storage=shares,
+        shares_storage=told_shares,
         shares_version_counter=counter,
         has_history=bool(d.object.grad_fn),
         parts=tuple(parts),
@@ -458,6 +461,20 @@ def _gradients(kind: str, s: Seen, d: Seen) -> str:
 
 def _edits(kind: str, s: Seen, d: Seen) -> str:
     es, ed = s.facts.extent, d.facts.extent
+    if kind == "unknown":
+        if _shares_counter(s, d):
+            return (
+                "they share a version counter, as detach() and views do, so that backward() takes an in-place edit "
+                "of one for an edit of both, and it may change both"
+            )
+        return "an in-place edit of one may change the other"
+    if code := _coded(s, d):
+        return (
+            "an in-place edit of {d} counts as one of {s} for backward(), and whether it changes the numbers of {s} "
+            f"is up to the code of {code}, which is not run"
+        )
+    if kind == "no_grad view":
+        return f"{_EDIT_BOTH} and raises outside of no_grad, while one of {{s}} changes {{d}}"
     if kind == "siblings":
         if es is None or ed is None or overlap(es, ed):
             return "what is written into one in place is seen in the other where they overlap"
@@ -481,10 +498,14 @@ def _leaf_of(s: Seen) -> str:
     return "{s}" if s.object.status == "leaf" else "what {s} is a view of"
 
 
+def _coded(s: Seen, d: Seen) -> str:
+    """The class whose code decides what an operation on one of the two does; "" where torch does."""
+    return next((one.object.type for one in (d, s) if one.facts.coded), "")
+
+
 def _unreadable(s: Seen, d: Seen) -> str:
-    """Whose memory has no address that can be read."""
-    kinds = dict.fromkeys(one.object.type for one in (d, s) if one.facts.extent is None)
-    return f"the memory of {' and '.join(kinds)} has no address to read"
+    """Why the memory of one can't be read, or of both."""
+    return " and ".join(dict.fromkeys(one.facts.hidden for one in (d, s) if one.facts.hidden))
 
 
 def _from_to(s: Seen, d: Seen) -> str:

@@ -477,8 +477,105 @@ def test_what_has_no_address_is_not_called_separate():
     assert "may change" in told.edits
     d.mul_(3)
     assert x.inner[0] == 3
-    sparse = torch.eye(2).to_sparse()
-    assert gw.references(s=sparse, d=sparse.detach()).relation("s", "d").kind == "unknown"
+    assert told.shares_storage is None
+    assert (told.shares_version_counter, x._version) == (True, 1)
+    data = gw.references(x=x, data=x.data).relation("x", "data")
+    assert (data.shares_storage, data.shares_version_counter) == (None, False)
+
+
+def sparse_twin():
+    one = torch.eye(2).to_sparse()
+    return one, one.detach()
+
+
+def fake_twin():
+    with torch._subclasses.FakeTensorMode():
+        one = torch.ones(3)
+        return one, one.detach()
+
+
+def nested_twin(layout):
+    def made():
+        one = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
+        return one, one.detach()
+
+    return made
+
+
+def wrapped_twin():
+    one = Wrapper(torch.ones(3))
+    return one, one.detach()
+
+
+HIDDEN = {
+    "wrapper": (wrapped_twin, "would run its code"),
+    "sparse": (sparse_twin, "layout sparse"),
+    "fake": (fake_twin, "FakeTensor"),
+    "nested": (nested_twin(torch.strided), "nested"),
+    "jagged": (nested_twin(torch.jagged), "NestedTensor"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors is in prototype")
+@pytest.mark.parametrize("name", HIDDEN)
+def test_memory_that_can_not_be_read_is_told_as_such(name):
+    make, reason = HIDDEN[name]
+    x, d = make()
+    found = gw.references(x=x, d=d, other=torch.ones(7))
+    told = found.relation("x", "d")
+    assert (told.kind, told.shares_storage, told.shares_version_counter) == ("unknown", None, True)
+    assert reason in told.sentence
+    assert found.relation("d", "other").shares_version_counter is False
+    text = found.to_text()
+    assert "What memory x and d stand on can't be told, nor what else shares it" in text
+    assert "x and d share one version counter" in text
+    assert [line.split()[-1] for line in text.splitlines()[1:4]] == ["told", "told", "m0"]
+    assert "separate" not in text
+    with torch.no_grad():
+        before = x._version
+        d.mul_(3)
+    assert x._version == before + 1
+
+
+def test_inside_a_function_transform_nothing_is_called_separate():
+    seen = []
+
+    def inner(t):
+        seen.append(gw.references(t=t, d=t.detach(), outside=outside))
+        return (t * t).sum()
+
+    outside = torch.ones(3)
+    torch.func.grad(inner)(outside)
+    (found,) = seen
+    assert [found.relation("t", name).kind for name in ("d", "outside")] == ["unknown", "unknown"]
+    assert "inside a function transform" in found.to_text()
+
+
+def test_what_a_view_of_a_wrapper_edits_is_up_to_its_class():
+    class Copying(Wrapper):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            calls.append(func)
+            out = func(*(a.inner if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+            return cls(out.clone()) if isinstance(out, torch.Tensor) else out
+
+    calls = []
+    x = Copying(torch.ones(4))
+    v = x.view(2, 2)
+    before = len(calls)
+    told = gw.references(x=x, v=v).relation("x", "v")
+    assert len(calls) == before
+    assert (told.kind, told.shares_storage) == ("view", None)
+    assert "up to the code of Copying" in told.edits
+    v.inner.mul_(5)
+    assert x.inner[0] == 1
+
+
+def test_two_lazy_parameters_are_separate_and_have_no_memory_yet():
+    layer = nn.LazyLinear(2)
+    found = gw.references(layer=layer)
+    assert found.relation("layer.weight", "layer.bias").kind == "separate"
+    assert found.to_text().count("none yet") == 2
 
 
 def test_tied_weights_and_a_deepcopy():
