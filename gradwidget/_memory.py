@@ -31,6 +31,8 @@ class Extent:
     itemsize: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in bytes
+    dtype: str
+    lazily: str = ""  # what torch does to the numbers when they are read: "conjugated", "negated"
 
     @property
     def numel(self) -> int:
@@ -67,6 +69,8 @@ def extent_of(tensor: torch.Tensor) -> Extent | None:
                 size,
                 tuple(int(n) for n in tensor.shape),
                 tuple(int(n) * size for n in tensor.stride()),
+                str(tensor.dtype).removeprefix("torch."),
+                ", ".join(["conjugated"] * tensor.is_conj() + ["negated"] * tensor.is_neg()),
             )
         except Exception:  # lazy parameters, symbolic sizes, backends without storage
             return None
@@ -94,11 +98,10 @@ def extent_of_array(array: Any) -> Extent:
     """Of a plain numpy array."""
     interface = array.__array_interface__
     start = int(interface["data"][0])
-    extent = Extent(
-        0, "cpu", start, 0, 0, int(array.itemsize), tuple(map(int, array.shape)), tuple(map(int, array.strides))
-    )
+    shape, strides = (tuple(map(int, of)) for of in (array.shape, array.strides))
+    extent = Extent(0, "cpu", start, 0, 0, int(array.itemsize), shape, strides, str(array.dtype))
     low, high = extent.span
-    return Extent(0, "cpu", low, high - low + 1, start - low, extent.itemsize, extent.shape, extent.strides)
+    return dataclasses.replace(extent, start=low, nbytes=high - low + 1, first=start - low)
 
 
 def same_storage(a: Extent, b: Extent) -> bool:
@@ -163,8 +166,14 @@ def _addresses(extent: Extent) -> Any:
 
 def part_of(view: Extent, base: Extent, name: str) -> str:
     """Which part of `base` a view is: "x[:2]", "x.T", "all of x, as 2×3"; "" where it is all of it as it is."""
-    if view.itemsize != base.itemsize:
-        return f"the bytes of {name}, read as another dtype"
+    lazily = [word for word in view.lazily.split(", ") if word not in base.lazily]
+    if lazily and view.dtype == base.dtype:
+        place = part_of(dataclasses.replace(view, lazily=base.lazily), base, name)
+        return f"{place or name}, {lazily[0]}"
+    if view.dtype != base.dtype:
+        return _half(view, base, name) or f"the bytes of {name}, read as {view.dtype}"
+    if view != base and any(stride < 0 for stride in (*view.strides, *base.strides)):
+        return _reversed(view, base, name)
     offset = view.start + view.first - base.start - base.first
     if offset == 0 and view.shape == base.shape and view.strides == base.strides:
         return ""
@@ -186,11 +195,39 @@ def part_of(view: Extent, base: Extent, name: str) -> str:
     if index is not None:
         return f"{name}[{index}].T" if len(view.shape) == 2 else f"{name}[{index}] with its dimensions permuted"
     if view.numel > base.numel:
-        return f"overlapping windows of {name}"
+        return f"overlapping windows of {name}" if contains(base, view) else f"{name} and what lies around it"
     first = offset // base.itemsize
     if offset >= 0 and not offset % base.itemsize and _dense(view) and _dense(base):
         return f"elements {first:,} to {first + view.numel - 1:,} of {name}"
     return f"{view.numel:,} of the {base.numel:,} elements of {name}" if offset >= 0 else f"elements around {name}"
+
+
+def _half(view: Extent, base: Extent, name: str) -> str:
+    """Of what is complex: its real or imaginary parts, or both as pairs."""
+    if not base.dtype.startswith("complex") or view.itemsize * 2 != base.itemsize:
+        return ""
+    offset = view.start + view.first - base.start - base.first
+    if (view.shape, view.strides) == ((*base.shape, 2), (*base.strides, view.itemsize)) and not offset:
+        return f"view_as_real({name})"
+    if (view.shape, view.strides) != (base.shape, base.strides) or offset not in (0, view.itemsize):
+        return ""
+    return f"{name}.{'imag' if offset else 'real'}"
+
+
+def _reversed(view: Extent, base: Extent, name: str) -> str:
+    """Where one of the two runs backwards through memory (numpy's [::-1])."""
+    back = [any(stride < 0 for stride in one.strides) for one in (view, base)]
+    place = part_of(_unreversed(view), _unreversed(base), name)
+    if back == [True, False] or (back == [False, True] and not place):
+        return f"{place or name}, reversed"
+    return f"{view.numel:,} of the {base.numel:,} elements of {name}"
+
+
+def _unreversed(view: Extent) -> Extent:
+    """The same elements from the front."""
+    steps = zip(view.shape, view.strides, strict=True)
+    first = view.first + sum((size - 1) * stride for size, stride in steps if stride < 0)
+    return dataclasses.replace(view, first=first, strides=tuple(map(abs, view.strides)))
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -49,6 +49,7 @@ class TensorObject:
     grad_fn: str
     version: int | None
     has_grad: bool
+    retains_grad: bool
     history: int | None
     value: str
 
@@ -77,7 +78,10 @@ class Facts:
     direct: frozenset[int]  # identities that one operation leads to
     reaches: frozenset[int]
     digests: tuple[str, ...]  # of the numbers: as they are, then perhaps as float32, float16, bfloat16; () unknown
+    constant: bool  # several numbers, and all alike
+    grad: int  # identity of its .grad; 0: none
     grad_digest: str
+    made: str  # how a view was made, where that matters for edits: "several" views at once, in a custom "function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,9 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
         if name not in names:
             names.append(name)
     histories = _histories([value for value, _ in named.values()], 1 if brief else NEAR)
-    bases = [_read(value, "_base", default=None) for value, _ in named.values() if type(value) is not np.ndarray]
+    tensors = [value for value, _ in named.values() if type(value) is not np.ndarray]
+    held = [_read(value, "_base", default=None) for value in tensors]
+    held += [_read(value, "grad", default=None) for value in tensors if _has_grad(value)]
     budget = BRIEFLY if brief else COMPARED_IN_ALL
     dtypes = {value.dtype for value, _ in named.values() if type(value) is not np.ndarray}
     rounded = sum(dtype.is_floating_point for dtype in dtypes) > 1
@@ -119,7 +125,7 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
         seen, spent = _tensor(number, value, tuple(names), history, budget, brief=brief, rounded=rounded)
         budget -= spent
         found.append(seen)
-    del bases  # held until here, so that their identities are unique
+    del held  # held until here, so that their identities are unique
     return found
 
 
@@ -142,14 +148,15 @@ def _tensor(
     tracked = bool(_read(tensor, "requires_grad", default=False))
     base = _read(tensor, "_base", default=None)
     inference = torch.Tensor.is_inference(tensor)
-    grad = _read(tensor, "grad", default=None) if leaf else None
+    retains = not leaf and bool(_read(tensor, "retains_grad", default=False))
+    grad = _read(tensor, "grad", default=None) if leaf or retains else None
     marks: dict[str, Any] = object.__getattribute__(tensor, "__dict__")
     parameter = issubclass(kind, torch.nn.Parameter) or marks.get("_is_param") is True
     status = _status(form, history, inference=inference, tracked=tracked, parameter=parameter)
     if status == "leaf" and base is not None:
         status = _view_without_history(tensor, base)
     room = 0 if brief and form.device != "cpu" else budget
-    digests, value, spent = _numbers(tensor, form, room, rounded=rounded)
+    digests, value, spent, constant = _numbers(tensor, form, room, rounded=rounded)
     one = TensorObject(
         f"t{number}",
         names,
@@ -164,6 +171,7 @@ def _tensor(
         history.grad_fn,
         None if inference else _read(tensor, "_version", default=None),
         grad is not None,
+        retains,
         history.nodes,
         value,
     )
@@ -181,7 +189,10 @@ def _tensor(
         history.direct,
         history.reaches,
         digests,
+        constant,
+        0 if grad is None else id(grad),
         "" if grad is None or brief else next(iter(_numbers(grad, form_of(grad), budget, rounded=False)[0]), ""),
+        "" if base is None else _made(tensor),
     )
     return Seen(one, facts, weakref.ref(tensor)), spent
 
@@ -203,6 +214,7 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
         grad_fn="",
         version=None,
         has_grad=False,
+        retains_grad=False,
         history=None,
         value="",
     )
@@ -222,7 +234,10 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
             direct=nothing,
             reaches=nothing,
             digests=(),
+            constant=False,
+            grad=0,
             grad_digest="",
+            made="",
         ),
         weakref.ref(array),
     )
@@ -233,6 +248,11 @@ def _read(tensor: torch.Tensor, name: str, *, default: Any) -> Any:
         return _getter(name)(tensor)
     except Exception:
         return default
+
+
+def _has_grad(tensor: torch.Tensor) -> bool:
+    """Whether `.grad` can be read without a warning."""
+    return bool(_read(tensor, "is_leaf", default=False) or _read(tensor, "retains_grad", default=False))
 
 
 def _getter(name: str) -> Any:
@@ -258,6 +278,16 @@ def _view_without_history(tensor: torch.Tensor, base: torch.Tensor) -> str:
     return "early view" if made == torch._C._autograd.CreationMeta.DEFAULT else "no_grad view"
 
 
+def _made(view: torch.Tensor) -> str:
+    """How a view was made, as far as that decides what edits in place do."""
+    try:
+        meta = torch._C._autograd.CreationMeta
+        kinds = {meta.MULTI_OUTPUT_NODE: "several", meta.IN_CUSTOM_FUNCTION: "function"}
+        return kinds.get(torch._C._autograd._get_creation_meta(view), "")
+    except Exception:
+        return ""
+
+
 def _status(form: Form, history: _History, *, inference: bool, tracked: bool, parameter: bool) -> str:
     if inference:
         return "inference"
@@ -272,31 +302,32 @@ def _status(form: Form, history: _History, *, inference: bool, tracked: bool, pa
     return "frozen" if parameter else "untracked"
 
 
-def _numbers(tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool) -> tuple[tuple[str, ...], str, int]:
-    """Digests of a tensor's numbers, a short text of few of them, and how many were read.
+def _numbers(tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool) -> tuple[tuple[str, ...], str, int, bool]:
+    """Digests of a tensor's numbers, a short text of few of them, how many were read, and whether all are alike.
 
     With `rounded` also as what casts to each of `_FLOATS` would leave of them.
     """
     try:
         plain, _ = readable(tensor)
         if plain is None or not budget or plain.layout is not torch.strided or not plain.numel():
-            return (), "", 0
+            return (), "", 0, False
         if plain.is_complex():
             plain = torch.view_as_real(plain)
         if plain.numel() > COMPARED:
             if not plain.is_contiguous():
-                return (), "", 0
+                return (), "", 0, False
             plain = plain.view(-1)[:: -(-plain.numel() // COMPARED)]
         if plain.numel() > budget:
-            return (), "", 0
+            return (), "", 0, False
         plain = plain.cpu()
         exact = plain.to(torch.float64)
         wanted = [exact, *(exact.to(getattr(torch, name)).to(torch.float64) for name in _FLOATS if rounded)]
         # Negative zero equals zero.
         digests = tuple(hashlib.blake2b((one + 0).numpy().tobytes(), digest_size=12).hexdigest() for one in wanted)
-        return digests, _short(plain, form), plain.numel()
+        alike = exact.numel() > 1 and bool((exact == exact.reshape(-1)[0]).all())
+        return digests, _short(plain, form), plain.numel(), alike
     except Exception:
-        return (), "", 0
+        return (), "", 0, False
 
 
 def _short(plain: torch.Tensor, form: Form) -> str:

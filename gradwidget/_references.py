@@ -386,7 +386,7 @@ def _pairs(seen: list[Seen], memories: Iterable[Memory]) -> list[tuple[int, int]
         meet([by_id[key] for key in memory.objects])
     same: dict[tuple[str, Any], dict[int, None]] = {}
     for i, one in enumerate(seen):
-        for identity in (one.facts.base, *one.facts.direct, *one.facts.reaches):
+        for identity in (one.facts.base, one.facts.grad, *one.facts.direct, *one.facts.reaches):
             j = by_identity.get(identity, i)
             if j != i:
                 found.add((min(i, j), max(i, j)))
@@ -398,6 +398,7 @@ def _pairs(seen: list[Seen], memories: Iterable[Memory]) -> list[tuple[int, int]
 
 
 _WORTH = (
+    "gradient",
     "view",
     "no_grad view",
     "subclass",
@@ -410,6 +411,7 @@ _WORTH = (
     "tracked copy",
     "copy",
     "deepcopy",
+    "siblings",
 )
 
 

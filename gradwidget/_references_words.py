@@ -23,8 +23,13 @@ _ABOUT = {
 }
 
 
+_RETAINED = "{n} is the result of {op}: gradients pass through it, and retain_grad() keeps them as {n}.grad."
+
+
 def about(one: TensorObject) -> str:
     """One sentence on an object by itself."""
+    if one.retains_grad:
+        return _RETAINED.format(n=one.name, op=one.grad_fn)
     return _ABOUT[one.status].format(n=one.name, op=one.grad_fn, dtype=one.dtype)
 
 
@@ -63,7 +68,7 @@ _TITLES = {
 def title(one: TensorObject, relation: Relation | None) -> str:
     """What an object is, in few words: "view a[:2]". `relation` is that to what it comes from."""
     plain = f"result of {label(one)}" if one.status == "result" else _TITLES[one.status]
-    if relation is None:
+    if relation is None or relation.kind == "siblings":
         return "parameter, requires grad" if one.type == "Parameter" and one.status == "leaf" else plain
     source, part = relation.source, relation.part
     # "a[:2]" says all, "all of a, as 2×2" is for the sentence below.
@@ -76,6 +81,7 @@ def title(one: TensorObject, relation: Relation | None) -> str:
         "data": f"{source}.data{of.removeprefix(source)}",
         "parameter": f"parameter made on {of or source}",
         "external": f"{'array' if one.status == 'array' else 'tensor'} on {of or source}",
+        "gradient": f"{source}.grad",
         "moved": f"{source} moved or cast",
         "tracked copy": f"copy of {source}, with history",
         "copy": f"copy of {source}, without history",

@@ -23,9 +23,9 @@ class Relation:
     """What `derived` is to `source`.
 
     `kind` is one of alias, tied, view, no_grad view, siblings, subclass, detached, data, external, parameter, copy,
-    tracked copy, moved, rewrapped, deepcopy, inference, computed, separate, unknown. `maybe` lists what else leaves the
-    same state. `shares_storage` and `shares_version_counter` are None where it can't be told; `part` says which part
-    of the source it is.
+    tracked copy, moved, rewrapped, deepcopy, inference, gradient, computed, separate, unknown. `maybe` lists what else
+    leaves the same state. `shares_storage` and `shares_version_counter` are None where it can't be told; `part` says
+    which part of the source it is.
     """
 
     kind: str
@@ -75,6 +75,11 @@ TOLD: dict[str, Told] = {
         "its gradient is the sum over all uses and an optimizer moves it once",
         "an in-place edit of one is an edit of the other, while assigning a new parameter to one of them unties them",
     ),
+    "optimized": Told(
+        "{d} is {s}, one tensor under two names",
+        "the optimizer moves {s} in place by {s}.grad",
+        "an assignment to {s} makes another tensor, which this optimizer does not move",
+    ),
     "view": Told("{d} is a view of {s}{p}", "gradients pass through it to {s}", "{e}"),
     "plain view": Told("{d} is a view of {s}{p}", "neither has a history, so no gradient passes", "{e}"),
     "no_grad view": Told(
@@ -96,6 +101,21 @@ TOLD: dict[str, Told] = {
     ),
     "siblings": Told("{d} and {s} are views of one tensor", "{g}", "{e}"),
     "parts": Told("{d} and {s} are parts of one memory", "{g}", "{e}"),
+    "inference view": Told(
+        "{d} is a view of {s}{p}, both made under inference_mode",
+        "neither has a history, so no gradient passes",
+        "an in-place edit of {d} changes {s} too, and no version counter tells it",
+    ),
+    "gradient": Told(
+        "{d} is {s}.grad",
+        "backward() adds to it and an optimizer reads it",
+        "an in-place edit of {d} changes what {s} learns, while zero_grad() lets {s} go of it and leaves {d} as it is",
+    ),
+    "retained": Told(
+        "{d} is {s}.grad, which retain_grad() keeps",
+        "it is what arrived at {s} in backward()",
+        "an in-place edit of {d} changes {s}.grad and nothing else",
+    ),
     "subclass": Told("{d} is {s} as another class on the same memory (as_subclass)", "{g}", "{e}"),
     "detached": Told(
         "{d} is {s}.detach(){p}, the same memory without the history",
@@ -109,7 +129,7 @@ TOLD: dict[str, Told] = {
         "without an error",
     ),
     "external": Told(
-        "{d} stands on the memory of {s}{p} through numpy() or DLPack",
+        "{d} stands on the memory of {s}{p} through numpy(), DLPack or frombuffer()",
         "no gradient passes from {d} to {s}",
         "an in-place edit of {d} changes {s} without a new version, so backward() can't notice it",
     ),
@@ -117,6 +137,11 @@ TOLD: dict[str, Told] = {
         "{d} is a numpy array on the memory of {s}{p}",
         "numpy knows nothing of gradients",
         "writing into {d} changes {s} without a new version, so backward() can't notice it",
+    ),
+    "arrays": Told(
+        "{d} and {s} are numpy arrays on one memory{p}",
+        "numpy knows nothing of gradients",
+        "what is written into {d} is seen in {s}",
     ),
     "parameter": Told(
         "{d} is a parameter made on the memory of {s}{p}, a leaf of its own",
@@ -156,7 +181,7 @@ TOLD: dict[str, Told] = {
     ),
     "rewrapped": Told(
         "{d} is a new leaf with the numbers of {s}",
-        "gradients arrive at {d} and stop there, so that nothing before {s} learns from it",
+        "{g}",
         "in-place edits of {d} do not touch {s}",
     ),
     "deepcopy": Told(
@@ -217,7 +242,7 @@ _MAYBE = {
     ),
     "no_grad view": ("no_grad", "inference_mode"),
     "data": (".data", "set_()"),
-    "deepcopy": ("a deepcopy", "a new parameter with the same numbers"),
+    "deepcopy": ("a deepcopy", "load_state_dict()", "a new parameter with the same numbers"),
 }
 _TOLD_FAR = "whether gradients pass between them can't be told, because a history was too long to follow to its end"
 _ONE = {
@@ -228,15 +253,19 @@ _ONE = {
     "stale view": "its grad_fn can't be read under either name",
 }
 """What backward() does with one tensor under two names, by its status."""
-_SPLITS = frozenset({"Split", "SplitWithSizes", "Unbind", "Chunk", "UnsafeSplit"})
 
 
 def relate(first: Seen, second: Seen, names: tuple[str, str] | None = None) -> Relation:
     """The relation of two objects that were seen together; `names` are what they are called in it."""
     a, b = names or (first.object.name, second.object.name)
     if first.facts.identity == second.facts.identity:
-        tied = first.facts.parameter and "." in a and "." in b
-        return _told("tied" if tied else "alias", "tied" if tied else "alias", first, second, a, b)
+        optimized = ".param_groups[" in a or ".param_groups[" in b
+        tied = first.facts.parameter and "." in a and "." in b and not optimized
+        kind = "tied" if tied else "alias"
+        if optimized and ".param_groups[" in a:
+            a, b = b, a
+        both = ".param_groups[" in a
+        return _told(kind, "optimized" if optimized and not both else kind, first, second, a, b)
     kind, told, turned = _kind(first, second)
     if turned:
         first, second, a, b = second, first, b, a
@@ -247,6 +276,9 @@ def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
     """(kind, key of TOLD, whether y is the source)."""
     fx, fy = x.facts, y.facts
     ex, ey = fx.extent, fy.extent
+    if fx.identity == fy.grad or fy.identity == fx.grad:
+        turned = fx.identity == fy.grad
+        return "gradient", "gradient" if (y if turned else x).object.status == "leaf" else "retained", turned
     if fy.base == fx.identity:
         return *_view(x, y), False
     if fx.base == fy.identity:
@@ -310,11 +342,16 @@ def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
     if not any(inside):
         return "siblings", "parts", False
     if not same_storage(ex, ey):
-        array = "array" in (x.object.status, y.object.status)
+        arrays = [one.object.status == "array" for one in (x, y)]
+        array = any(arrays)
+        if all(arrays):
+            return "external", "arrays", inside[0] and not inside[1]
         turned = x.object.status == "array" or (y.object.status != "array" and _rank(y) < _rank(x))
         if not array and not all(inside):
             turned = inside[0]
         return "external", "array" if array else "external", turned
+    if x.object.status == y.object.status == "inference":
+        return "view", "inference view", inside[0] and not inside[1]
     # A leaf over untracked memory may be a parameter made of it; the order of the names decides.
     made_leaf = y.object.status in ("leaf", "frozen") and (x.object.status != "leaf" or y.facts.parameter)
     turned = not made_leaf and _rank(y) < _rank(x) if all(inside) else inside[0]
@@ -368,7 +405,10 @@ def _copied(x: Seen, y: Seen) -> tuple[str, str, bool]:
     turned = _rank(x) == 3 and oy.status == "result"
     s, d = (oy, ox) if turned else (ox, oy)
     both_parameters = x.facts.parameter and y.facts.parameter
-    same_grads = bool(x.facts.grad_digest) and x.facts.grad_digest == y.facts.grad_digest
+    own_grads = x.facts.grad != y.facts.grad
+    same_grads = bool(x.facts.grad_digest) and x.facts.grad_digest == y.facts.grad_digest and own_grads
+    if both_parameters and s.status != "result" and x.facts.constant and not _same_tail(s.name, d.name):
+        return "separate", "same numbers", False  # fresh biases and the like
     if (both_parameters or same_grads or _same_tail(s.name, d.name)) and s.status != "result" and s.type == d.type:
         tracked = "leaf" in (s.status, d.status)
         return "deepcopy", "deepcopy" if tracked else "plain deepcopy", turned
@@ -435,7 +475,7 @@ def _maybe(kind: str, key: str, s: Seen, d: Seen) -> tuple[str, ...]:
     found = tuple(one.replace("{s}", s.object.name) for one in _MAYBE.get(key, ()))
     if key == "rewrapped" and s.object.status in ("leaf", "frozen"):
         return (*found, "a deepcopy")
-    if key == "deepcopy" and d.facts.grad_digest and d.facts.grad_digest == s.facts.grad_digest:
+    if key == "deepcopy" and d.facts.grad != s.facts.grad and d.facts.grad_digest == s.facts.grad_digest != "":
         return ()
     if kind == "detached":
         if _shares_counter(s, d) is None:
@@ -454,6 +494,8 @@ def _gradients(kind: str, s: Seen, d: Seen) -> str:
         cousins = d.facts.base and d.facts.base == s.facts.base
         both = d.object.grad_fn and s.object.grad_fn
         return "each passes its own gradient to that tensor" if both and cousins else "no gradient passes between them"
+    if kind == "rewrapped" and s.object.status == "result":
+        return "gradients arrive at {d} and stop there, so that nothing before {s} learns from it"
     if d.object.status == "leaf":
         return "gradients arrive at {d} and stop there, and none reaches {s}"
     return "gradients pass through it to {s}" if d.object.grad_fn else "no gradient passes from {d} to {s}"
@@ -478,15 +520,21 @@ def _edits(kind: str, s: Seen, d: Seen) -> str:
     if kind == "siblings":
         if es is None or ed is None or overlap(es, ed):
             return "what is written into one in place is seen in the other where they overlap"
+        if "several" in (d.facts.made, s.facts.made) and d.object.grad_fn and s.object.grad_fn:
+            return "an in-place edit of one raises outside of no_grad, because one operation made several views"
         counted = _shares_counter(s, d)
         version = ", but backward() takes it for an edit of both, by the version counter that they share"
         return f"an in-place edit of one does not touch the other, because they do not overlap{version * bool(counted)}"
     if ed is not None and any(n > 1 and stride == 0 for n, stride in zip(ed.shape, ed.strides, strict=True)):
-        return "in-place edits of {d} are refused, because several of its elements are one in memory"
+        return (
+            "most in-place edits of {d} raise, because several of its elements are one in memory, and those that do "
+            "not (fill_()) change {s} too"
+        )
     if d.object.status == "leaf":
         return f"{_EDIT_BOTH}, and raises outside of no_grad because {{d}} is a leaf"
-    if d.facts.label in _SPLITS and d.facts.base:
-        return "an in-place edit of {d} raises, because its operation makes several views at once"
+    if d.object.grad_fn and d.facts.made:
+        why = "its operation makes several views at once" if d.facts.made == "several" else "a custom Function made it"
+        return f"{_EDIT_BOTH}, and raises outside of no_grad because {why}"
     if s.object.status in ("leaf", "early view") and d.object.requires_grad:
         return f"{_EDIT_BOTH}, and raises outside of no_grad because {_leaf_of(s)} is a leaf"
     if d.object.grad_fn:

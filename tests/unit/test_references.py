@@ -228,7 +228,7 @@ def test_a_view_of_a_view_is_one_of_the_nearest():
 def test_what_an_edit_of_a_view_does():
     a, r = leaf(), result()
     found = gw.references(a=a, v=a[:2], r=r, w=r[:2], e=r[:1].expand(3), s=r.split(2)[0])
-    for name, word in (("v", "raises"), ("e", "are refused"), ("s", "raises")):
+    for name, word in (("v", "raises"), ("e", "most in-place edits of e raise"), ("s", "raises")):
         assert word in found.relation("a" if name == "v" else "r", name).edits
     assert "recorded" in found.relation("r", "w").edits
     with pytest.raises(RuntimeError, match="leaf"):
@@ -964,3 +964,182 @@ def test_a_deep_history_is_followed_only_so_far():
     one = gw.references(h=h)["h"]
     assert one.history is None
     assert one.status == "result"
+
+
+# --- further situations, each against what an edit or a backward pass does ------------------------------------------
+
+
+def test_the_name_of_a_gradient():
+    a, b = leaf(), leaf()
+    a.sum().backward()
+    b.grad = a.grad
+    g, y = a.grad, a * 2
+    y.retain_grad()
+    y.sum().backward()
+    found = gw.references(a=a, b=b, g=g, y=y, yg=y.grad)
+    told = found.relation("a", "g")
+    assert (told.kind, told.source, told.derived, told.shares_storage) == ("gradient", "a", "g", False)
+    assert found.relation("b", "g").kind == "gradient"
+    assert "deepcopy" not in found.relation("a", "b").kind  # one gradient in two places says nothing of copies
+    assert "retain_grad() keeps" in found.relation("y", "yg").sentence
+    assert "retain_grad() keeps them as y.grad" in found.graph.nodes[found["y"].id]["sentence"]
+    before = g.clone()
+    a.sum().backward()
+    assert torch.equal(g, before + 1)  # backward() adds to it
+    a.grad = None
+    assert torch.equal(g, before + 1)
+
+
+def test_what_an_optimizer_holds_is_no_tied_parameter():
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    told = gw.references(model=model, optimizer=optimizer).relation(
+        "model.weight", "optimizer.param_groups[0]['params'][0]"
+    )
+    assert (told.kind, told.same_object) == ("alias", True)
+    assert "the optimizer moves model.weight" in told.sentence
+
+
+def raises(edit):
+    try:
+        edit()
+    except RuntimeError:
+        return True
+    return False
+
+
+SPLITS = {"split": lambda r: r.split(2), "unbind": lambda r: r.unbind(), "chunk": lambda r: r.chunk(2)}
+
+
+@pytest.mark.parametrize("make", SPLITS.values(), ids=SPLITS)
+def test_edits_of_what_one_operation_splits(make):
+    r = result()
+    x, y = make(r)[:2]
+    found = gw.references(r=r, x=x, y=y)
+    assert "raises outside of no_grad because its operation makes several views" in found.relation("r", "x").edits
+    assert "raises outside of no_grad" in found.relation("x", "y").edits
+    assert raises(lambda: x.mul_(2))
+    with torch.no_grad():
+        x.mul_(2)
+    assert r[0] == 4
+    untracked = r.detach()
+    x = make(untracked)[0]
+    assert "raises" not in gw.references(r=untracked, x=x).relation("r", "x").edits
+    x.mul_(2)
+    assert untracked[0] == 8
+
+
+def test_edits_of_an_expanded_tensor():
+    base = torch.ones(1)
+    e = base.expand(3)
+    assert "those that do not (fill_()) change base too" in gw.references(base=base, e=e).relation("base", "e").edits
+    assert raises(lambda: e.mul_(2))
+    e.fill_(5)
+    assert base == 5
+
+
+class AsItIs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def test_edits_of_what_a_custom_function_returned_as_it_is():
+    r = result()
+    x = AsItIs.apply(r)
+    assert (
+        "raises outside of no_grad because a custom Function made it"
+        in gw.references(r=r, x=x).relation("r", "x").edits
+    )
+    assert raises(lambda: x.mul_(2))
+
+
+COMPLEX = {
+    "z.real": lambda z: z.real,
+    "z.imag": lambda z: z.imag,
+    "view_as_real(z)": torch.view_as_real,
+    "z, conjugated": lambda z: z.conj(),
+    "z[1:], conjugated": lambda z: z[1:].conj(),
+}
+
+
+@pytest.mark.parametrize("part", COMPLEX)
+def test_parts_of_complex_tensors(part):
+    z = torch.tensor([1 + 2j, 3 + 4j])
+    v = COMPLEX[part](z)
+    told = gw.references(z=z, v=v).relation("z", "v")
+    assert (told.kind, told.part) == ("view", part)
+    before = z.clone()
+    v.mul_(2)
+    assert not torch.equal(z, before)
+
+
+def test_bytes_read_as_another_type():
+    a = torch.ones(2)
+    told = gw.references(a=a, b=a.view(torch.int32)).relation("a", "b")
+    assert told.part == "the bytes of a, read as int32"
+    store = bytearray(16)
+    t, u = torch.frombuffer(store, dtype=torch.float32), torch.frombuffer(store, dtype=torch.int32)
+    told = gw.references(t=t, u=u).relation("t", "u")
+    assert told.kind == "external"
+    assert "frombuffer()" in told.what
+    u.fill_(1)
+    assert t[0] != 0
+    assert t._version == 0
+
+
+def test_arrays_among_each_other():
+    n = np.arange(4.0)
+    t = torch.from_numpy(n)
+    found = gw.references(t=t, n=n, part=n[1:3], back=n[::-1], other=n.copy())
+    assert found.relation("n", "part").sentence.startswith("part and n are numpy arrays on one memory (n[1:3])")
+    assert found.relation("part", "n") == found.relation("n", "part")
+    assert found.relation("t", "back").part == "t, reversed"
+    assert found.relation("n", "back").part == "n, reversed"
+    assert "version" not in found.relation("n", "part").edits
+    assert found.relation("n", "other").kind == "separate"
+
+
+def test_fresh_parameters_of_one_model_are_no_copies_of_each_other():
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(3), nn.LayerNorm(3))
+    found = gw.references(model=model)
+    assert not any(relation.kind == "deepcopy" for relation in found.relations)
+    assert found.relation("model.0.weight", "model.1.weight").kind == "separate"
+    assert (
+        gw.references(model=model, twin=copy.deepcopy(model)).relation("model.0.bias", "twin.0.bias").kind == "deepcopy"
+    )
+
+
+def test_a_part_of_what_was_made_under_inference_mode():
+    with torch.inference_mode():
+        c = torch.arange(4.0)
+        e = c[1:]
+        told = gw.references(e=e, c=c).relation("e", "c")
+        assert (told.kind, told.source, told.derived, told.part) == ("view", "c", "e", "c[1:]")
+        assert "both made under inference_mode" in told.what
+        e.mul_(2)
+        assert c[1] == 2
+
+
+def test_parts_of_a_tensor_without_a_name_are_told():
+    whole = torch.arange(8.0)
+    first, last = whole[:4].detach(), whole[4:].detach()
+    del whole
+    (text,) = [s for s in gw.references(first=first, last=last).sentences if "parts of one memory" in s]
+    assert "do not overlap" in text
+    version = first._version
+    last.mul_(2)
+    assert first._version == version + 1  # as the sentence says
+    assert "by the version counter that they share" in text
+
+
+def test_a_new_leaf_on_a_leaf_stops_gradients_on_a_result_it_says_what_is_cut_off():
+    a, r = leaf(), result()
+    told = gw.references(a=a, b=torch.tensor(a.tolist(), requires_grad=True)).relation("a", "b")
+    assert told.gradients == "gradients arrive at b and stop there, and none reaches a"
+    told = gw.references(r=r, b=torch.tensor(r.tolist(), requires_grad=True)).relation("r", "b")
+    assert told.gradients.endswith("so that nothing before r learns from it")
