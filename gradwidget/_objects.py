@@ -78,6 +78,7 @@ class Facts:
     direct: frozenset[int]  # identities that one operation leads to
     reaches: frozenset[int]
     digests: tuple[str, ...]  # of the numbers: as they are, then perhaps as float32, float16, bfloat16; () unknown
+    read: int  # how many of the numbers these are of
     constant: bool  # several numbers, and all alike
     grad: int  # identity of its .grad; 0: none
     grad_digest: str
@@ -189,6 +190,7 @@ def _tensor(
         history.direct,
         history.reaches,
         digests,
+        spent,
         constant,
         0 if grad is None else id(grad),
         "" if grad is None or brief else next(iter(_numbers(grad, form_of(grad), budget, rounded=False)[0]), ""),
@@ -234,6 +236,7 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
             direct=nothing,
             reaches=nothing,
             digests=(),
+            read=0,
             constant=False,
             grad=0,
             grad_digest="",

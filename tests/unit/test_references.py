@@ -1143,3 +1143,79 @@ def test_a_new_leaf_on_a_leaf_stops_gradients_on_a_result_it_says_what_is_cut_of
     assert told.gradients == "gradients arrive at b and stop there, and none reaches a"
     told = gw.references(r=r, b=torch.tensor(r.tolist(), requires_grad=True)).relation("r", "b")
     assert told.gradients.endswith("so that nothing before r learns from it")
+
+
+# --- between two looks ----------------------------------------------------------------------------------------------
+
+
+def changed(tensors, act):
+    """What became of each name while `act` did something to the names."""
+    before = gw.references(**tensors)
+    act(tensors)
+    return {change.name: change for change in gw.references(**tensors).since(before)}
+
+
+def test_an_edit_elsewhere_on_the_memory_is_told_from_one_here():
+    w = torch.ones(4)
+    found = changed({"w": w, "v": w[:2], "u": w[2:]}, lambda e: e["v"].mul_(3))
+    assert [found[name].kind for name in "wvu"] == ["edited"] * 3
+    assert "every name of it sees the new numbers" in found["w"].sentence
+    assert "with the same numbers, but counts as edited (version 0, now 1)" in found["u"].sentence
+
+
+def test_other_memory_under_one_tensor():
+    w = leaf()
+    d = w.detach()
+
+    def swap(e):
+        e["w"].data = torch.zeros(4)
+
+    found = changed({"w": w, "d": d}, swap)
+    assert found["w"].kind == "rewritten"
+    assert "on other memory" in found["w"].sentence
+    assert found["d"].kind == "same"
+    w.data.mul_(0)
+    assert d[0] == 1
+    told = changed({"s": torch.ones(2)}, lambda e: e["s"].share_memory_())["s"]
+    assert "it stands on other memory now" in told.sentence
+
+
+def test_of_a_big_tensor_only_samples_are_called_unchanged():
+    def write(e):
+        e["w"].data[5] = 1
+
+    told = changed({"w": torch.zeros(1 << 20)}, write)["w"]
+    assert "65,536 of its 1,048,576 numbers were compared" in told.sentence
+    assert "unchanged" not in told.sentence
+
+
+def test_a_sum_of_losses_that_keeps_every_graph():
+    w = leaf()
+
+    def add(e):
+        for _ in range(3):
+            e["total"] = e["total"] + w.sum()
+
+    def add_numbers(e):
+        for _ in range(3):
+            e["total"] += w.sum().item()
+
+    told = changed({"total": torch.zeros(())}, add)["total"]
+    assert re.search(r"with a history of \d+ nodes: in a loop it grows", told.sentence)
+    assert "history" not in changed({"total": torch.zeros(())}, add_numbers)["total"].sentence
+
+    def add_in_place(e):
+        e["total"] += w.sum()
+
+    assert "with a history of" in changed({"total": torch.zeros(())}, add_in_place)["total"].sentence
+
+
+def test_changes_that_are_no_edits():
+    assert "retain_grad() keeps" in changed({"y": leaf() * 2}, lambda e: e["y"].retain_grad())["y"].sentence
+    told = changed({"n": np.ones(2)}, lambda e: None)["n"]
+    assert told.sentence == "n is the same array; its numbers were not compared."
+    told = changed({"t": torch.ones(2)}, lambda e: e.update(t=torch.ones(2, dtype=torch.int64)))["t"]
+    assert "2 i64, no longer 2 f32" in told.sentence
+    with torch.inference_mode():
+        told = changed({"c": torch.ones(2)}, lambda e: e["c"].mul_(2))["c"]
+    assert "keeps no version" in told.sentence
