@@ -275,7 +275,8 @@ def references(**tensors: Any) -> References:
     pairs: list[tuple[str, Any]] = [*_names.tensors_of(items), *_optimized(items)]
     order = {name: i for i, name in enumerate(tensors)}
     arrays = [(n, v) for n, v in items if type(v) is np.ndarray]
-    pairs = sorted([*pairs, *arrays], key=lambda pair: order.get(_head(pair[0]), len(order)))
+    last = len(order)
+    pairs = sorted([*pairs, *arrays], key=lambda pair: order.get(pair[0], order.get(_head(pair[0]), last)))
     return References(look(pairs), _left_out(items))
 
 

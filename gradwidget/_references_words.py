@@ -65,14 +65,20 @@ _TITLES = {
 }
 
 
-def title(one: TensorObject, relation: Relation | None) -> str:
-    """What an object is, in few words: "view a[:2]". `relation` is that to what it comes from."""
+def title(one: TensorObject, relation: Relation | None, most: int = 0) -> str:
+    """What an object is, in few words: "view a[:2]". `relation` is that to what it comes from.
+
+    With `most` the middle of a longer name of that is left out.
+    """
     plain = f"result of {label(one)}" if one.status == "result" else _TITLES[one.status]
     if relation is None or relation.kind == "siblings":
         return "parameter, requires grad" if one.type == "Parameter" and one.status == "leaf" else plain
     source, part = relation.source, relation.part
     # "a[:2]" says all, "all of a, as 2×2" is for the sentence below.
     of = part if part.startswith(f"{source}[") or part == f"{source}.T" else ""
+    if most:
+        of = of and f"{middled(source, most)}{of.removeprefix(source)}"
+        source = middled(source, most)
     return {
         "view": f"view {of or f'of {source}'}",
         "no_grad view": f"{of or f'view of {source}'}, made under no_grad",
@@ -90,6 +96,11 @@ def title(one: TensorObject, relation: Relation | None) -> str:
         else f"new leaf with the numbers of {source}",
         "deepcopy": f"deepcopy of {source}",
     }.get(relation.kind, plain)
+
+
+def middled(name: str, most: int) -> str:
+    """A long name without its middle: its start and its end tell the most."""
+    return name if len(name) <= most else f"{name[: most // 3]}…{name[-(most - most // 3 - 1) :]}"
 
 
 def label(one: TensorObject) -> str:

@@ -477,6 +477,8 @@ def _maybe(kind: str, key: str, s: Seen, d: Seen) -> tuple[str, ...]:
         return (*found, "a deepcopy")
     if key == "deepcopy" and d.facts.grad != s.facts.grad and d.facts.grad_digest == s.facts.grad_digest != "":
         return ()
+    if key == "wrapped" and s.object.status == "untracked" and _shares_counter(s, d):
+        return (f"a leaf made of {s.object.name}", f"{s.object.name} = {d.object.name}.detach()")
     if kind == "detached":
         if _shares_counter(s, d) is None:
             return (f"{s.object.name}.detach()", f"{s.object.name}.data")
