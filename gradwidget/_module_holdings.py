@@ -68,7 +68,7 @@ def modules(roots: list[Any]) -> list[Any]:
         current = stack.pop()
         if id(current) not in seen:
             seen[id(current)] = current
-            stack += [child for _, child in table(current, "_modules") if child is not None]
+            stack += [child for _, child in table(current, "_modules") if _is_module(child)]
     return list(seen.values())
 
 
@@ -111,7 +111,7 @@ class Search:
             yield from self._own(path, current)
             children = table(current, "_modules")
             dot = f"{path}." if path else ""
-            stack.extend((f"{dot}{key}", child, inner) for key, child in reversed(children) if child is not None)
+            stack.extend((f"{dot}{key}", child, inner) for key, child in reversed(children) if _is_module(child))
 
     def _own(self, path: str, module: Any) -> Iterator[Holding]:
         """What one module holds itself."""

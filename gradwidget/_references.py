@@ -21,6 +21,8 @@ from gradwidget._relations import Relation, relate
 
 CROWD = 8
 """Of many objects on one memory, or with the same numbers, so many are related to all others of these."""
+CROWDED = 500
+"""Beyond so many, only the first is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +382,7 @@ def _pairs(seen: list[Seen], memories: Iterable[Memory]) -> list[tuple[int, int]
     found: set[tuple[int, int]] = set()
 
     def meet(group: list[int]) -> None:
-        first = group[:CROWD]
+        first = group[: CROWD if len(group) <= CROWDED else 1]
         found.update((i, j) for n, i in enumerate(first) for j in group[n + 1 :] if i < j)
 
     for memory in memories:

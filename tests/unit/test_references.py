@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import re
+import time
 import weakref
 
 import networkx as nx
@@ -1219,3 +1220,54 @@ def test_changes_that_are_no_edits():
     with torch.inference_mode():
         told = changed({"c": torch.ones(2)}, lambda e: e["c"].mul_(2))["c"]
     assert "keeps no version" in told.sentence
+
+
+# --- much, and hostile ----------------------------------------------------------------------------------------------
+
+
+def test_a_proxy_of_a_module_is_no_module():
+    model = nn.Sequential(nn.Linear(1, 1))
+    proxy = weakref.proxy(model[0])
+    model.part = proxy  # torch registers it as a child
+    assert model._modules["part"] is proxy
+    assert gw.references(model=model).names == ("model.0.weight", "model.0.bias")
+    assert [row.name for row in gw.module_state(model).rows] == ["0.weight", "0.bias"]
+
+
+def test_thousands_of_equal_tensors_and_views():
+    base = torch.zeros(3000)
+    start = time.perf_counter()
+    found = gw.references(base=base, views=list(base), equal=[torch.ones(1) for _ in range(3000)])
+    assert time.perf_counter() - start < 20
+    assert len(found) == 6001
+    assert found.relation("base", "views[2999]").part == "base[2999]"
+    assert found.origin("equal[2999]").source == "equal[0]"
+
+
+LOUD = []
+
+
+class Loudest(torch.Tensor):
+    @property
+    def grad(self):
+        LOUD.append("grad")
+        raise RuntimeError
+
+    @property
+    def _cdata(self):
+        LOUD.append("_cdata")
+        raise RuntimeError
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        LOUD.append("function")
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_what_a_class_has_under_torchs_names_is_not_run():
+    one = torch.ones(3).as_subclass(Loudest)
+    other = torch.Tensor.detach(one)
+    LOUD.clear()
+    told = gw.references(one=one, other=other).relation("one", "other")
+    assert (told.kind, told.shares_version_counter) == ("detached", True)
+    assert LOUD == []
