@@ -68,6 +68,7 @@ class Facts:
 
     identity: int
     base: int  # identity of what it is a view of; 0: no view
+    of_leaf: bool  # whether that is a leaf that asks for gradients
     kind: type
     parameter: bool
     extent: Extent | None
@@ -180,6 +181,7 @@ def _tensor(
     facts = Facts(
         id(tensor),
         0 if base is None else id(base),
+        base is not None and all(bool(_read(base, name, default=False)) for name in ("is_leaf", "requires_grad")),
         kind,
         parameter,
         extent,
@@ -226,7 +228,8 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
         Facts(
             id(array),
             0,
-            type(array),
+            kind=type(array),
+            of_leaf=False,
             parameter=False,
             extent=extent_of_array(array),
             hidden="",

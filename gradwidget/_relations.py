@@ -94,6 +94,7 @@ TOLD: dict[str, Told] = {
         "to {s}",
         "{e}",
     ),
+    "cut view": Told("{d} is a view of {s}{p}", "its history does not lead to {s}, so no gradient passes", "{e}"),
     "leaf view": Told(
         "{d} is a view of {s}{p} and a leaf of its own",
         "gradients arrive at {d} and stop there, and none reaches {s}",
@@ -104,7 +105,7 @@ TOLD: dict[str, Told] = {
     "inference view": Told(
         "{d} is a view of {s}{p}, both made under inference_mode",
         "neither has a history, so no gradient passes",
-        "an in-place edit of {d} changes {s} too, and no version counter tells it",
+        "an in-place edit of {d} changes {s} too, raises outside of inference_mode, and no version counter tells it",
     ),
     "gradient": Told(
         "{d} is {s}.grad",
@@ -315,6 +316,8 @@ def _view(s: Seen, d: Seen) -> tuple[str, str]:
         return "view", "early view"
     if d.object.status == "leaf":
         return "view", "leaf view"
+    if d.object.grad_fn and d.object.history is not None and s.facts.identity not in d.facts.reaches:
+        return "view", "cut view"
     return "view", "view" if d.object.grad_fn else "plain view"
 
 
@@ -360,6 +363,8 @@ def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
         return "parameter", "parameter", turned
     if d.object.status == "leaf":
         return "rewrapped", "wrapped", turned
+    if d.object.status in ("no_grad view", "early view"):
+        return "siblings", "parts", turned
     counted = _shares_counter(s, d)
     return ("data", "data", turned) if counted is False else ("detached", "detached", turned)
 
@@ -520,10 +525,12 @@ def _edits(kind: str, s: Seen, d: Seen) -> str:
     if kind == "no_grad view":
         return f"{_EDIT_BOTH} and raises outside of no_grad, while one of {{s}} changes {{d}}"
     if kind == "siblings":
+        refused = _refused(d, "{d}") or _refused(s, "{s}")
         if es is None or ed is None or overlap(es, ed):
-            return "what is written into one in place is seen in the other where they overlap"
-        if "several" in (d.facts.made, s.facts.made) and d.object.grad_fn and s.object.grad_fn:
-            return "an in-place edit of one raises outside of no_grad, because one operation made several views"
+            seen = "what is written into one in place is seen in the other where they overlap"
+            return f"{seen}, and writing raises outside of no_grad because {refused}" if refused else seen
+        if refused:
+            return f"an in-place edit of one does not touch the other, and raises outside of no_grad because {refused}"
         counted = _shares_counter(s, d)
         version = ", but backward() takes it for an edit of both, by the version counter that they share"
         return f"an in-place edit of one does not touch the other, because they do not overlap{version * bool(counted)}"
@@ -532,20 +539,23 @@ def _edits(kind: str, s: Seen, d: Seen) -> str:
             "most in-place edits of {d} raise, because several of its elements are one in memory, and those that do "
             "not (fill_()) change {s} too"
         )
-    if d.object.status == "leaf":
-        return f"{_EDIT_BOTH}, and raises outside of no_grad because {{d}} is a leaf"
-    if d.object.grad_fn and d.facts.made:
-        why = "its operation makes several views at once" if d.facts.made == "several" else "a custom Function made it"
-        return f"{_EDIT_BOTH}, and raises outside of no_grad because {why}"
-    if s.object.status in ("leaf", "early view") and d.object.requires_grad:
-        return f"{_EDIT_BOTH}, and raises outside of no_grad because {_leaf_of(s)} is a leaf"
+    on_leaf = s.object.status == "leaf" and d.object.requires_grad and d.object.status != "leaf" and not d.facts.made
+    refused = "{s} is a leaf" if on_leaf else _refused(d, "{d}")
+    if refused:
+        return f"{_EDIT_BOTH}, and raises outside of no_grad because {refused}"
     if d.object.grad_fn:
         return "an in-place edit of {d} changes {s} too and is recorded for both"
     return _EDIT_BOTH
 
 
-def _leaf_of(s: Seen) -> str:
-    return "{s}" if s.object.status == "leaf" else "what {s} is a view of"
+def _refused(one: Seen, name: str) -> str:
+    """Why autograd refuses edits in place of it, as a clause; "" where it does not."""
+    if one.object.status == "leaf":
+        return f"{name} is a leaf"
+    if one.object.grad_fn and one.facts.made:
+        made = f"the operation that made {name} makes several views at once"
+        return made if one.facts.made == "several" else f"a custom Function made {name}"
+    return f"{name} is a view of a leaf" if one.facts.of_leaf and one.object.requires_grad else ""
 
 
 def _coded(s: Seen, d: Seen) -> str:
