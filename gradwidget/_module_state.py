@@ -16,6 +16,7 @@ from gradwidget._outputs import is_tensor
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Form
 
+_CONTAINERS = ("dict", "list", "tuple", "set", "deque")
 _EXTRA = "_extra_state"  # how the key of what get_extra_state() returned ends
 _HOOKS = tuple(name for name in torch.nn.Module().__dict__ if name.endswith(("hooks", "hooks_with_kwargs", "_called")))
 
@@ -333,6 +334,8 @@ def _remedy(one: Holding, row: StateRow) -> str:
         if kind.startswith("parameter"):
             return ""
         return f"a second reference that goes stale when .to() replaces the buffer: read {row.same_as} instead"
+    if kind.startswith(("parameter in", "tensor in")) and kind.rpartition(" ")[2] not in _CONTAINERS:
+        return _owned(one)
     if kind.startswith("parameter in"):
         what = "ParameterDict" if "dict" in kind else "ParameterList"
         return f"self.{attribute} = nn.{what}(...)"
@@ -360,12 +363,26 @@ def _registered(one: Holding) -> str:
     if one.kind.endswith("an unregistered attribute"):
         return f"self.{one.attribute} = ..., an ordinary assignment"
     path = one.name.removeprefix(f"{one.owner}." if one.owner else "")
-    if what in ("dict", "list", "tuple", "set", "deque"):
+    if what in _CONTAINERS:
         keys = ", with strings as keys" * (what == "dict" and not path.startswith(f"{one.attribute}['"))
         inner = ", with a ModuleList or ModuleDict for each one inside" * (path.count("][") > 0)
         return f"self.{one.attribute} = nn.{'ModuleDict' if what == 'dict' else 'ModuleList'}(...){keys}{inner}"
-    name = "_".join(word.strip("_") for word in re.findall(r"[A-Za-z0-9_]+", path))
-    return f"self.add_module({name!r}, self.{path})"
+    return f"self.add_module({_as_name(path)!r}, self.{path})"
+
+
+def _owned(one: Holding) -> str:
+    """How the module gets a tensor of its own for one that lies in an object or a function."""
+    path = one.name.removeprefix(f"{one.owner}." if one.owner else "")
+    name, source = _as_name(path), f"self.{path}"
+    if one.kind.endswith("a plain function"):
+        name = source = one.name.rpartition(".")[2]
+    if one.kind.startswith("parameter"):
+        return f"self.register_parameter({name!r}, {source}): then it is moved, saved, and found by .parameters()"
+    return f"self.register_buffer({name!r}, {source}), or nn.Parameter(...) if it shall learn, and read self.{name}"
+
+
+def _as_name(path: str) -> str:
+    return "_".join(word.strip("_") for word in re.findall(r"[A-Za-z0-9_]+", path))
 
 
 def _has_history(tensor: torch.Tensor) -> bool:
@@ -386,9 +403,10 @@ def _notes(module: Any, tried: _Tried, *, cut: bool) -> tuple[str, ...]:
         notes.append("What a scripted or frozen module keeps as a constant or an attribute can't be told.")
     if tried.further:
         shown = ", ".join(tried.further[:3]) + ", ..." * (len(tried.further) > 3)
+        entries = "entry" if len(tried.further) == 1 else "entries"
         notes.append(
-            f"state_dict() has {len(tried.further):,} more entries ({shown}), which the code of a module makes: "
-            "whether what they are made of moves can't be told."
+            f"state_dict() has {len(tried.further):,} more {entries} ({shown}) made by the code of a module: whether what "
+            "that is made of moves can't be told."
         )
     if cut:
         notes.append(

@@ -529,3 +529,19 @@ def test_the_search_is_bounded():
     assert time.perf_counter() - start < 20
     assert any("Not all was looked at" in note for note in state.footnotes)
     assert state["next[0]"].kind == "layer in a plain list"
+
+
+def test_remedies_for_tensors_in_objects_and_functions():
+    module = nn.Linear(1, 1)
+    module.noise = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+    module.settings = Settings(nn.Parameter(torch.ones(2)))
+    shift = torch.ones(1)
+    module.function = lambda x: x + shift
+    state = gw.module_state(module)
+    for row in state.rows[2:]:
+        line = re.match(r"self\.register_\w+\([^)]*\)", row.remedy)[0]
+        exec(line, {"self": module, "shift": shift})
+    after = gw.module_state(module)
+    for name in ("noise_loc", "noise_scale", "settings_scale", "shift"):
+        assert (after[name].moves, after[name].saved) == (True, True)
+    assert after["settings_scale"].trained
