@@ -405,8 +405,8 @@ def _notes(module: Any, tried: _Tried, *, cut: bool) -> tuple[str, ...]:
         shown = ", ".join(tried.further[:3]) + ", ..." * (len(tried.further) > 3)
         entries = "entry" if len(tried.further) == 1 else "entries"
         notes.append(
-            f"state_dict() has {len(tried.further):,} more {entries} ({shown}) made by the code of a module: whether what "
-            "that is made of moves can't be told."
+            f"state_dict() has {len(tried.further):,} more {entries} ({shown}) made by the code of a module: whether "
+            "what that is made of moves can't be told."
         )
     if cut:
         notes.append(
