@@ -27,6 +27,13 @@ def change(name: str, old: Seen | None, new: Seen | None) -> Change:
     before, after = old.object, new.object
     if old.tensor is not None and old.tensor is new.tensor:
         return _same_object(name, old, new)
+    if old.reference is None and old.facts.identity == new.facts.identity:
+        return Change(
+            name,
+            "same",
+            f"Whether {name} is the same tensor as before can't be told: nothing of ours refers to it, so that .to() "
+            "can swap it.",
+        )
     return Change(name, "rebound", _rebound(name, before, after))
 
 

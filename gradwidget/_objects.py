@@ -88,7 +88,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One object: what is public, what relations are made of, and a weak reference to it."""
+    """One object: what is public, what relations are made of, and a weak reference to it.
+
+    None to what `module.to()` swaps in place: torch refuses to swap what has weak references.
+    """
 
     object: TensorObject
     facts: Facts
@@ -198,7 +201,8 @@ def _tensor(
         "" if grad is None or brief else next(iter(_numbers(grad, form_of(grad), budget, rounded=False)[0]), ""),
         "" if base is None else _made(tensor),
     )
-    return Seen(one, facts, weakref.ref(tensor)), spent
+    swapped = facts.coded or (parameter and torch.__future__.get_swap_module_params_on_conversion())
+    return Seen(one, facts, None if swapped else weakref.ref(tensor)), spent
 
 
 def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:

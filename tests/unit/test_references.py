@@ -1300,3 +1300,39 @@ def test_a_view_under_no_grad_is_no_detach_of_another_detach():
         row = a[:2]
     told = gw.references(row=row, d=a.detach()).relation("row", "d")
     assert (told.kind, told.shares_storage) == ("siblings", True)
+
+
+class Swapped(Wrapper):
+    """A parameter that `module.to()` swaps for another."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        one = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        one.inner = inner
+        return one
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Swapped(inner["inner"])
+
+
+def test_to_can_still_swap_what_was_looked_at():
+    layer = nn.Linear(2, 2)
+    layer.weight = nn.Parameter(Swapped(torch.ones(2, 2)))
+    before = gw.references(layer=layer)
+    layer.to(torch.float64)
+    assert layer.weight.dtype is torch.float64
+    told = {change.name: change for change in gw.references(layer=layer).since(before)}
+    assert "can't be told" in told["layer.weight"].sentence
+    assert told["layer.bias"].kind == "flagged"
+    plain = nn.Linear(2, 2)
+    try:
+        torch.__future__.set_swap_module_params_on_conversion(True)
+        before = gw.references(plain=plain)
+        plain.to(torch.float64)
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(False)
+    assert plain.weight.dtype is torch.float64
