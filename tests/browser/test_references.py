@@ -146,3 +146,10 @@ def test_long_names_and_a_nested_module_fit(lab):
     whole = "model.layers.11.attention.self.query.weight"
     expect(figure.root.locator(f'[data-gw-ref-name="{whole}"]')).to_have_text("model.lay….self.query.weight")
     assert figure.root.locator(".gw-references").evaluate(CLIPPED) == []
+    lab.page.set_viewport_size({"width": 1000, "height": 1000})  # about 550 px for an output
+    for note in frames.first.locator(".gw-refs-memory .gw-refs-note").all():
+        assert note.evaluate("one => one.scrollWidth <= one.clientWidth + 1"), note.text_content()
+    boxes = frames.first.locator(".gw-refs-memory").evaluate_all(
+        "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.textContent)"
+    )
+    assert boxes == []
