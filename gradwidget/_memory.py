@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from gradwidget._summary import is_wrapped, unobserved
 
 COUNTED = 1 << 14
 """Elements up to which two tensors are compared address by address."""
+LAZY = "a lazy parameter gets its memory in the first forward pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Extent:
     itemsize: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in bytes
+    dtype: str
+    lazily: str = ""  # what torch does to the numbers when they are read: "conjugated", "negated"
 
     @property
     def numel(self) -> int:
@@ -65,20 +69,39 @@ def extent_of(tensor: torch.Tensor) -> Extent | None:
                 size,
                 tuple(int(n) for n in tensor.shape),
                 tuple(int(n) * size for n in tensor.stride()),
+                str(tensor.dtype).removeprefix("torch."),
+                ", ".join(["conjugated"] * tensor.is_conj() + ["negated"] * tensor.is_neg()),
             )
         except Exception:  # lazy parameters, symbolic sizes, backends without storage
             return None
+
+
+def hidden(tensor: torch.Tensor) -> str:
+    """Why a tensor without an extent has none that can be read, as a clause."""
+    with torch._C.DisableTorchFunction():
+        kind = type(tensor)
+        if is_wrapped(tensor):
+            return "a tensor inside a function transform (vmap, grad, ...) has no address"
+        if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+            return f"reading where a {kind.__name__} keeps its numbers would run its code"
+        if issubclass(kind, (UninitializedParameter, UninitializedBuffer)):
+            return LAZY
+        if tensor.is_nested:
+            return "a nested tensor holds several"
+        if tensor.layout is not torch.strided:
+            layout = str(tensor.layout).removeprefix("torch.").strip("_").removesuffix("_coo").replace("_", " ")
+            return f"a tensor of the layout {layout} has no single address"
+        return "its memory can't be read"
 
 
 def extent_of_array(array: Any) -> Extent:
     """Of a plain numpy array."""
     interface = array.__array_interface__
     start = int(interface["data"][0])
-    extent = Extent(
-        0, "cpu", start, 0, 0, int(array.itemsize), tuple(map(int, array.shape)), tuple(map(int, array.strides))
-    )
+    shape, strides = (tuple(map(int, of)) for of in (array.shape, array.strides))
+    extent = Extent(0, "cpu", start, 0, 0, int(array.itemsize), shape, strides, str(array.dtype))
     low, high = extent.span
-    return Extent(0, "cpu", low, high - low + 1, start - low, extent.itemsize, extent.shape, extent.strides)
+    return dataclasses.replace(extent, start=low, nbytes=high - low + 1, first=start - low)
 
 
 def same_storage(a: Extent, b: Extent) -> bool:
@@ -143,8 +166,14 @@ def _addresses(extent: Extent) -> Any:
 
 def part_of(view: Extent, base: Extent, name: str) -> str:
     """Which part of `base` a view is: "x[:2]", "x.T", "all of x, as 2×3"; "" where it is all of it as it is."""
-    if view.itemsize != base.itemsize:
-        return f"the bytes of {name}, read as another dtype"
+    lazily = [word for word in view.lazily.split(", ") if word not in base.lazily]
+    if lazily and view.dtype == base.dtype:
+        place = part_of(dataclasses.replace(view, lazily=base.lazily), base, name)
+        return f"{place or name}, {lazily[0]}"
+    if view.dtype != base.dtype:
+        return _half(view, base, name) or f"the bytes of {name}, read as {view.dtype}"
+    if view != base and any(stride < 0 for stride in (*view.strides, *base.strides)):
+        return _reversed(view, base, name)
     offset = view.start + view.first - base.start - base.first
     if offset == 0 and view.shape == base.shape and view.strides == base.strides:
         return ""
@@ -166,11 +195,39 @@ def part_of(view: Extent, base: Extent, name: str) -> str:
     if index is not None:
         return f"{name}[{index}].T" if len(view.shape) == 2 else f"{name}[{index}] with its dimensions permuted"
     if view.numel > base.numel:
-        return f"overlapping windows of {name}"
+        return f"overlapping windows of {name}" if contains(base, view) else f"{name} and what lies around it"
     first = offset // base.itemsize
     if offset >= 0 and not offset % base.itemsize and _dense(view) and _dense(base):
         return f"elements {first:,} to {first + view.numel - 1:,} of {name}"
     return f"{view.numel:,} of the {base.numel:,} elements of {name}" if offset >= 0 else f"elements around {name}"
+
+
+def _half(view: Extent, base: Extent, name: str) -> str:
+    """Of what is complex: its real or imaginary parts, or both as pairs."""
+    if not base.dtype.startswith("complex") or view.itemsize * 2 != base.itemsize:
+        return ""
+    offset = view.start + view.first - base.start - base.first
+    if (view.shape, view.strides) == ((*base.shape, 2), (*base.strides, view.itemsize)) and not offset:
+        return f"view_as_real({name})"
+    if (view.shape, view.strides) != (base.shape, base.strides) or offset not in (0, view.itemsize):
+        return ""
+    return f"{name}.{'imag' if offset else 'real'}"
+
+
+def _reversed(view: Extent, base: Extent, name: str) -> str:
+    """Where one of the two runs backwards through memory (numpy's [::-1])."""
+    back = [any(stride < 0 for stride in one.strides) for one in (view, base)]
+    place = part_of(_unreversed(view), _unreversed(base), name)
+    if back == [True, False] or (back == [False, True] and not place):
+        return f"{place or name}, reversed"
+    return f"{view.numel:,} of the {base.numel:,} elements of {name}"
+
+
+def _unreversed(view: Extent) -> Extent:
+    """The same elements from the front."""
+    steps = zip(view.shape, view.strides, strict=True)
+    first = view.first + sum((size - 1) * stride for size, stride in steps if stride < 0)
+    return dataclasses.replace(view, first=first, strides=tuple(map(abs, view.strides)))
 
 
 def _times(shape: tuple[int, ...]) -> str:
@@ -251,10 +308,7 @@ def counter_of(tensor: torch.Tensor) -> int:
     address is read from the tensor's own record, at a place that is looked up once on tensors of our own.
     """
     place = _counter_place()
-    if not place or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ or is_wrapped(tensor):
-        return 0
-    with torch._C.DisableTorchFunction():
-        return ctypes.c_uint64.from_address(tensor._cdata + place).value
+    return _word(tensor, place) if place else 0
 
 
 @functools.cache
@@ -277,4 +331,5 @@ def _counter_place() -> int:
 
 
 def _word(tensor: torch.Tensor, place: int) -> int:
-    return ctypes.c_uint64.from_address(tensor._cdata + place).value
+    cdata: int = torch.Tensor._cdata.__get__(tensor)  # type: ignore[attr-defined]
+    return ctypes.c_uint64.from_address(cdata + place).value

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import collections
-import contextlib
 import copy
-import types
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from gradwidget._errors import OutputTypeError
+from gradwidget._module_holdings import LIMIT, LOOKS, Holding, Search, inside, is_scripted, modules
 from gradwidget._outputs import is_tensor
 from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Form
 
-LIMIT = 10_000
-"""Entries that are looked at, at most."""
-_CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
+_CONTAINERS = ("dict", "list", "tuple", "set", "deque")
 _EXTRA = "_extra_state"  # how the key of what get_extra_state() returned ends
-_DEEP = 4  # levels of lists and dicts inside each other
-_OWN = frozenset({*torch.nn.Module().__dict__, "_is_hf_initialized"})
 _HOOKS = tuple(name for name in torch.nn.Module().__dict__ if name.endswith(("hooks", "hooks_with_kwargs", "_called")))
-_HOOKED_NORMS = ("torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm")
 
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
     """One tensor or layer that a module holds.
 
-    `kind` is one of parameter, lazy parameter, buffer, non-persistent buffer, plain tensor, tensor (or parameter, or
-    layer) in a plain list, tuple, dict, set, deque or object (by its class), "... of a layer in a plain list",
+    `kind` is one of parameter, lazy parameter, buffer, non-persistent buffer, plain tensor; tensor (or parameter, or
+    layer) in a plain list, tuple, dict, set, deque, function or object (by its class), in the class ..., in an
+    unregistered attribute; "... of a layer in ..." for what such a layer holds;
     computed. `moves` is whether `.to()` takes it along, `saved` whether `state_dict()` has it, `in_parameters` whether
     `.parameters()` finds it; `trained` is that and `requires_grad`. `same_as` is an earlier name of the same tensor, ""
-    for none. `shape` is None where
-    there is none (layers, lazy parameters).
+    for none. `shape` is None where there is none (layers, lazy parameters).
     """
 
     name: str
@@ -104,7 +98,8 @@ class ModuleState:
         unsaved = sum(not row.saved for row in tensors)
         counts.append(f"{unsaved:,} not in state_dict()" if unsaved else "all in state_dict()")
         counts.append(f"{sum(row.trained and not row.same_as for row in tensors):,} trained")
-        return ", ".join(counts) if tensors else "holds no tensors"
+        nothing = "no tensors that can be told" if any(map(_is_untold, self.notes)) else "holds no tensors"
+        return ", ".join(counts) if tensors else nothing
 
     @property
     def footnotes(self) -> tuple[str, ...]:
@@ -137,6 +132,10 @@ class ModuleState:
         return html(self)
 
 
+def _is_untold(note: str) -> bool:
+    return note.endswith("can't be told.")
+
+
 def _cells(row: StateRow) -> tuple[str, ...]:
     flags = ("yes" if is_so else "no" for is_so in (row.moves, row.saved, row.trained))
     return (row.name, kind_of(row), row.form, *flags, row.remedy)
@@ -164,187 +163,55 @@ def module_state(module: Any) -> ModuleState:
             )
         raise OutputTypeError(f"A {kind.__name__} was given, which is no module.", "Give a torch.nn.Module.")
     with unobserved():
-        held = list(_bounded(_holdings(module)))
-        problem, moved, saved, found = _try(module, held)
-        notes = _notes(module, len(held))
-        return ModuleState(type(module).__name__, list(_rows(held, moved, saved, found)), problem, notes)
-
-
-# --- what a module holds ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Holding:
-    """One entry. `value` is a tensor, a module (in a plain container), or None (computed by a parametrization)."""
-
-    name: str
-    kind: str
-    value: Any
-    owner: str  # the registered module's own path
-    attribute: str
-    via: str = ""  # what computes it
-
-
-def _inside(module: Any) -> dict[str, Any]:
-    found: dict[str, Any] = object.__getattribute__(module, "__dict__")
-    return found
-
-
-def _bounded(holdings: Iterator[_Holding]) -> Iterator[_Holding]:
-    for _, holding in zip(range(LIMIT), holdings, strict=False):
-        yield holding
-
-
-def _holdings(module: Any, outside: tuple[int, ...] = ()) -> Iterator[_Holding]:
-    """Every tensor of a module and its children, by path, in the order of `state_dict()`. Runs no code of theirs."""
-    stack: list[tuple[str, Any, tuple[int, ...]]] = [("", module, outside)]
-    while stack:
-        path, current, above = stack.pop()
-        if id(current) in above:
-            continue
-        inner = (*above, id(current))
-        yield from _own(path, current, inner)
-        children = _table(current, "_modules")
-        dot = f"{path}." if path else ""
-        stack.extend((f"{dot}{key}", child, inner) for key, child in reversed(children) if child is not None)
-
-
-def _table(module: Any, name: str) -> list[tuple[str, Any]]:
-    found = _inside(module).get(name)
-    return [(str(key), value) for key, value in list(found.items())] if found is not None else []
-
-
-def _own(path: str, module: Any, above: tuple[int, ...]) -> Iterator[_Holding]:
-    """What one module holds itself; `above` are the modules that hold it, and itself."""
-    dot = f"{path}." if path else ""
-    inside = _inside(module)
-    registered: set[int] = set()
-    for key, value in _table(module, "_parameters"):
-        if is_tensor(value):
-            registered.add(id(value))
-            lazy = torch.nn.parameter.is_lazy(value)
-            yield _Holding(f"{dot}{key}", f"{'lazy ' * lazy}parameter", value, path, key)
-    unsaved = inside.get("_non_persistent_buffers_set") or ()
-    for key, value in _table(module, "_buffers"):
-        if is_tensor(value):
-            registered.add(id(value))
-            kind = "non-persistent buffer" if key in unsaved else "buffer"
-            yield _Holding(f"{dot}{key}", kind, value, path, key)
-    for key in _parametrized(inside):
-        yield _Holding(f"{dot}{key}", "computed", None, path, key, f"parametrizations.{key}")
-    hooked = _hooked(inside)
-    for key, value in list(inside.items()):
-        if key in _OWN or type(key) is not str:
-            continue
-        if is_tensor(value):
-            kind = "computed" if key in hooked else "plain tensor"
-            yield _Holding(f"{dot}{key}", kind, value, path, key, hooked.get(key, ""))
-            continue
-        for name, item, container in _contained(f"{dot}{key}", value, "", _DEEP):
-            # LSTM._flat_weights and the like: a layer's own second list of what is registered.
-            if key.startswith("_") and id(item) in registered:
-                continue
-            if is_tensor(item):
-                what = "parameter" if issubclass(type(item), torch.nn.Parameter) else "tensor"
-                yield _Holding(name, f"{what} in {container}", item, path, key)
-            else:
-                yield _Holding(name, f"layer in {container}", item, path, key)
-                for one in _holdings(item, above):
-                    kind = one.kind if " of a layer in " in one.kind else f"{one.kind} of a layer in {container}"
-                    yield _Holding(f"{name}.{one.name}", kind, one.value, path, key, one.via)
-
-
-def _contained(name: str, value: Any, container: str, levels: int) -> Iterator[tuple[str, Any, str]]:
-    """(path, tensor or module, what it lies in) of plain containers and objects. Runs no code of their classes."""
-    if levels == 0:
-        return
-    kind = next((k for k in _CONTAINERS if issubclass(type(value), k)), None)
-    if kind is None:
-        here = container or f"a plain {type(value).__name__}"
-        for key, item in _attributes(value):
-            if is_tensor(item):
-                yield f"{name}.{key}", item, here
-        return
-    here = container or f"a plain {'set' if kind is frozenset else kind.__name__}"
-    if kind is dict:
-        items = [(f"{name}[{k!r}]", v) for k, v in list(dict.items(value))[:LIMIT] if type(k) in (str, int)]
-    else:
-        base: Any = kind
-        items = [(f"{name}[{i}]", v) for i, v in zip(range(LIMIT), base.__iter__(value), strict=False)]
-    for path, item in items:
-        if is_tensor(item) or issubclass(type(item), torch.nn.Module):
-            yield path, item, here
-        else:
-            yield from _contained(path, item, here, levels - 1)
-
-
-def _attributes(value: Any) -> list[tuple[str, Any]]:
-    """What an object of a Python class holds itself: its `__dict__` and its slots."""
-    kind = type(value)
-    if issubclass(kind, (type, types.ModuleType)) or any("__dict__" in vars(k) and _odd(k) for k in kind.__mro__):
-        return []
-    try:
-        inside = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        inside = {}
-    found = [(k, v) for k, v in list(inside.items())[:LIMIT] if type(k) is str] if type(inside) is dict else []
-    for base in kind.__mro__:
-        for key, slot in list(vars(base).items()):
-            if type(slot) is types.MemberDescriptorType and key != "__dict__" and base.__module__ != "builtins":
-                with contextlib.suppress(AttributeError):
-                    found.append((key, slot.__get__(value)))
-    return found
-
-
-def _odd(kind: type) -> bool:
-    """Whether `__dict__` is code of the class."""
-    return type(vars(kind)["__dict__"]) not in (types.GetSetDescriptorType, types.MemberDescriptorType)
-
-
-def _parametrized(inside: dict[str, Any]) -> list[str]:
-    table = (inside.get("_modules") or {}).get("parametrizations")
-    if table is None or type(table) is not torch.nn.ModuleDict:
-        return []
-    return list(_inside(table).get("_modules") or {})
-
-
-def _hooked(inside: dict[str, Any]) -> dict[str, str]:
-    """Attributes that a forward pre-hook of torch's older weight_norm or spectral_norm makes anew."""
-    found = {}
-    for hook in list((inside.get("_forward_pre_hooks") or {}).values()):
-        kind = type(hook)
-        if kind.__module__ in _HOOKED_NORMS:
-            found[str(vars(hook).get("name"))] = kind.__module__.rpartition(".")[2]
-    return found
+        search = Search(module)
+        held = search.found()
+        tried = _try(module, held)
+        rows = list(_rows(held, tried))
+        return ModuleState(type(module).__name__, rows, tried.problem, _notes(module, tried, cut=search.cut))
 
 
 # --- trying it out ---------------------------------------------------------------------------------------------------
 
 
-def _try(module: Any, held: list[_Holding]) -> tuple[str, dict[str, bool], set[str], set[str]]:
-    """Why no copy could be moved, or ""; what moved, what is saved and what `.parameters()` finds, by name."""
+class _Tried(NamedTuple):
+    """Why no copy could be moved, or ""; and by name what moved, what is saved, and what `.parameters()` finds."""
+
+    problem: str
+    moved: dict[str, bool]
+    saved: set[str]
+    found: set[str]
+    further: tuple[str, ...] = ()  # keys of state_dict() that are no row's
+
+
+def _try(module: Any, held: list[Holding]) -> _Tried:
+    everything = _everything(module, held)
+    if any(map(is_scripted, everything)):
+        return _by_kind("a scripted module keeps its tensors in C++", held)
     generator = torch.get_rng_state()
     try:
-        twin = _twin(module, held)
-        mine = {one.name: one.value for one in _bounded(_holdings(twin)) if one.value is not None}
+        twin = _twin(module, held, everything)
+        mine = {one.name: one.value for one in Search(twin, module).found() if one.value is not None}
         if list(mine) != [one.name for one in held if one.value is not None]:
-            return "the copy holds other things", *_by_kind(held)
+            return _by_kind("the copy holds other things", held)
         names: dict[int, list[str]] = {id(value): [] for value in mine.values()}
         for name, value in mine.items():
             names[id(value)].append(name)
         found = {name for p in twin.parameters() for name in names.get(id(p), ())}
         saved: set[str] = set()
+        further = []
         for key, value in twin.state_dict(keep_vars=True).items():
             if key.endswith(_EXTRA):  # from get_extra_state()
-                inside = [value] if is_tensor(value) else [item for _, item, _ in _contained(key, value, "", _DEEP)]
-                saved.update(name for item in inside for name in names.get(id(item), ())[:1])
+                items = [value] if is_tensor(value) else Search(twin).within(value)
+                saved.update(name for item in items for name in names.get(id(item), ())[:1])
                 continue
             here = names.get(id(value), ())
             saved.update([key] if key in here else here[:1])
+            further += [key] * (not here)
         parameters = {id(p) for p in twin.parameters()}
+        before = {name for name, value in mine.items() if _is_meta(value)}
         twin.to("meta")
-        after = {one.name: one.value for one in _bounded(_holdings(twin)) if one.value is not None}
-        moved = {n: str(getattr(after.get(n), "device", "")) == "meta" for n, v in mine.items() if is_tensor(v)}
+        after = {one.name: one.value for one in Search(twin, module).found()}
+        moved = {n: n not in before and _is_meta(after.get(n)) for n, v in mine.items() if is_tensor(v)}
         # To real devices .to() moves a parameter's data and keeps the object, to meta it makes a new one: whoever else
         # holds the parameter goes with it.
         if not torch.__future__.get_overwrite_module_params_on_conversion():
@@ -352,35 +219,33 @@ def _try(module: Any, held: list[_Holding]) -> tuple[str, dict[str, bool], set[s
                 if id(value) in parameters:
                     moved[name] = any(moved[other] for other in names[id(value)])
     except Exception as error:
-        return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}", *_by_kind(held)
+        return _by_kind(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}", held)
     finally:
         torch.set_rng_state(generator)
-    return "", moved, saved, found
+    return _Tried("", moved, saved, found, tuple(further))
 
 
-def _twin(module: Any, held: list[_Holding]) -> Any:
+def _is_meta(value: Any) -> bool:
+    return is_tensor(value) and bool(value.is_meta)
+
+
+def _everything(module: Any, held: list[Holding]) -> list[Any]:
+    """The module, what it registers, and the hidden layers."""
+    return modules([module, *(one.value for one in held if one.value is not None and not is_tensor(one.value))])
+
+
+def _twin(module: Any, held: list[Holding], everything: list[Any]) -> Any:
     """A deepcopy with stand-ins for all tensors, so that it takes no memory, and without hooks."""
     memo: dict[int, Any] = {}
     for one in held:
         if is_tensor(one.value):
             memo.setdefault(id(one.value), _stand_in(one.value))
-    for current in _modules(module, held):
-        inside = _inside(current)
+    for current in everything:
+        own = inside(current)
         for name in _HOOKS:
-            if name in inside:
-                memo[id(inside[name])] = type(inside[name])()
+            if name in own:
+                memo[id(own[name])] = type(own[name])()
     return copy.deepcopy(module, memo)
-
-
-def _modules(module: Any, held: list[_Holding]) -> list[Any]:
-    stack = [module, *(one.value for one in held if one.value is not None and not is_tensor(one.value))]
-    seen: dict[int, Any] = {}
-    while stack:
-        current = stack.pop()
-        if id(current) not in seen:
-            seen[id(current)] = current
-            stack += [child for _, child in _table(current, "_modules") if child is not None]
-    return list(seen.values())
 
 
 def _stand_in(tensor: torch.Tensor) -> torch.Tensor:
@@ -400,19 +265,20 @@ def _stand_in(tensor: torch.Tensor) -> torch.Tensor:
     return plain.requires_grad_(asks)
 
 
-def _by_kind(held: list[_Holding]) -> tuple[dict[str, bool], set[str], set[str]]:
+def _by_kind(problem: str, held: list[Holding]) -> _Tried:
     """The same, as the registries have it."""
     moved = {one.name: one.kind.endswith(("parameter", "buffer")) for one in held}
     saved = {
         one.name for one in held if one.kind.endswith(("parameter", "buffer")) and "non-persistent" not in one.kind
     }
-    return moved, saved, {one.name for one in held if one.kind.endswith("parameter")}
+    return _Tried(problem, moved, saved, {one.name for one in held if one.kind.endswith("parameter")})
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _rows(held: list[_Holding], moved: dict[str, bool], saved: set[str], found: set[str]) -> Iterator[StateRow]:
+def _rows(held: list[Holding], tried: _Tried) -> Iterator[StateRow]:
+    _, moved, saved, found, _ = tried
     first: dict[int, str] = {}
     for one in held:
         if one.value is not None and one.name in moved and one.kind.endswith(("parameter", "buffer")):
@@ -448,7 +314,7 @@ def _rows(held: list[_Holding], moved: dict[str, bool], saved: set[str], found: 
             yield replace(row, remedy=_remedy(one, row))
 
 
-def _remedy(one: _Holding, row: StateRow) -> str:
+def _remedy(one: Holding, row: StateRow) -> str:
     attribute, kind = one.attribute, row.kind
     if kind.startswith("computed"):
         return f"computed by {one.via} in each forward pass: train and save what it is computed from"
@@ -456,13 +322,20 @@ def _remedy(one: _Holding, row: StateRow) -> str:
         return ""
     if kind.startswith("lazy"):
         return "gets its shape in the first forward pass: run one before you count or share it"
+    if " in the class " in kind:
+        how = f"self.register_buffer({attribute!r}, ...)" if kind.startswith("tensor") else f"self.{attribute} = ..."
+        return f"one for all objects of the class: take it out of the class body, and {how} in __init__"
+    if kind == "layer in a plain function":
+        variable = one.name.rpartition(".")[2]
+        return f"self.add_module({variable!r}, {variable}), and read self.{variable} in the function"
     if kind.startswith("layer in"):
-        what = "ModuleDict" if "dict" in kind else "ModuleList"
-        return f"self.{attribute} = nn.{what}(...): then its parameters are found, moved and saved"
+        return f"{_registered(one)}: then its parameters are found, moved and saved"
     if " in a plain " in kind and row.same_as:
         if kind.startswith("parameter"):
             return ""
         return f"a second reference that goes stale when .to() replaces the buffer: read {row.same_as} instead"
+    if kind.startswith(("parameter in", "tensor in")) and kind.rpartition(" ")[2] not in _CONTAINERS:
+        return _owned(one)
     if kind.startswith("parameter in"):
         what = "ParameterDict" if "dict" in kind else "ParameterList"
         return f"self.{attribute} = nn.{what}(...)"
@@ -484,6 +357,34 @@ def _remedy(one: _Holding, row: StateRow) -> str:
     return ""
 
 
+def _registered(one: Holding) -> str:
+    """How to register a hidden layer."""
+    what = one.kind.rpartition(" ")[2]
+    if one.kind.endswith("an unregistered attribute"):
+        return f"self.{one.attribute} = ..., an ordinary assignment"
+    path = one.name.removeprefix(f"{one.owner}." if one.owner else "")
+    if what in _CONTAINERS:
+        keys = ", with strings as keys" * (what == "dict" and not path.startswith(f"{one.attribute}['"))
+        inner = ", with a ModuleList or ModuleDict for each one inside" * (path.count("][") > 0)
+        return f"self.{one.attribute} = nn.{'ModuleDict' if what == 'dict' else 'ModuleList'}(...){keys}{inner}"
+    return f"self.add_module({_as_name(path)!r}, self.{path})"
+
+
+def _owned(one: Holding) -> str:
+    """How the module gets a tensor of its own for one that lies in an object or a function."""
+    path = one.name.removeprefix(f"{one.owner}." if one.owner else "")
+    name, source = _as_name(path), f"self.{path}"
+    if one.kind.endswith("a plain function"):
+        name = source = one.name.rpartition(".")[2]
+    if one.kind.startswith("parameter"):
+        return f"self.register_parameter({name!r}, {source}): then it is moved, saved, and found by .parameters()"
+    return f"self.register_buffer({name!r}, {source}), or nn.Parameter(...) if it shall learn, and read self.{name}"
+
+
+def _as_name(path: str) -> str:
+    return "_".join(word.strip("_") for word in re.findall(r"[A-Za-z0-9_]+", path))
+
+
 def _has_history(tensor: torch.Tensor) -> bool:
     try:
         return tensor.grad_fn is not None
@@ -491,13 +392,25 @@ def _has_history(tensor: torch.Tensor) -> bool:
         return True
 
 
-def _notes(module: Any, count: int) -> tuple[str, ...]:
+def _notes(module: Any, tried: _Tried, *, cut: bool) -> tuple[str, ...]:
     notes = []
-    modules = _modules(module, [])
-    if any(_inside(m).get("_state_dict_hooks") or _inside(m).get("_state_dict_pre_hooks") for m in modules):
+    everything = modules([module])
+    if any(inside(m).get("_state_dict_hooks") or inside(m).get("_state_dict_pre_hooks") for m in everything):
         notes.append("Its state_dict hooks were not run; they may add or drop entries.")
-    if any(type(m).get_extra_state is not torch.nn.Module.get_extra_state for m in modules):
+    if any(type(m).get_extra_state is not torch.nn.Module.get_extra_state for m in everything):
         notes.append("What get_extra_state() returns is saved as well; copies of tensors that it makes are not told.")
-    if count >= LIMIT:
-        notes.append(f"Only the first {LIMIT:,} entries were looked at.")
+    if any(map(is_scripted, everything)):
+        notes.append("What a scripted or frozen module keeps as a constant or an attribute can't be told.")
+    if tried.further:
+        shown = ", ".join(tried.further[:3]) + ", ..." * (len(tried.further) > 3)
+        entries = "entry" if len(tried.further) == 1 else "entries"
+        notes.append(
+            f"state_dict() has {len(tried.further):,} more {entries} ({shown}) made by the code of a module: whether "
+            "what that is made of moves can't be told."
+        )
+    if cut:
+        notes.append(
+            f"Not all was looked at: {LIMIT:,} entries at most, and {LOOKS:,} things in the lists, dicts and objects "
+            "of an attribute."
+        )
     return tuple(notes)

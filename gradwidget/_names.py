@@ -77,7 +77,7 @@ def modules_among(items: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         seen.add(id(module))
         found.append((path, module))
         children = object.__getattribute__(module, "__dict__").get("_modules") or {}
-        stack.extend((f"{path}.{key}", child) for key, child in reversed(children.items()) if child is not None)
+        stack.extend((f"{path}.{key}", child) for key, child in reversed(children.items()) if _is_module(child))
     return found
 
 
@@ -247,5 +247,5 @@ def _in_module(
         stack.extend(
             (f"{dot}{key}", child)
             for key, child in reversed((inside.get("_modules") or {}).items())
-            if child is not None
+            if _is_module(child)  # torch takes a weakref.proxy of a module for one
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradwidget._memory import Extent, counter_of, extent_of, extent_of_array
+from gradwidget._memory import Extent, counter_of, extent_of, extent_of_array, hidden
 from gradwidget._summary import form_of, is_wrapped, readable, unobserved
 from gradwidget._walk import Form, Node, describe_op, is_leaf
 
@@ -49,6 +49,7 @@ class TensorObject:
     grad_fn: str
     version: int | None
     has_grad: bool
+    retains_grad: bool
     history: int | None
     value: str
 
@@ -67,20 +68,30 @@ class Facts:
 
     identity: int
     base: int  # identity of what it is a view of; 0: no view
+    of_leaf: bool  # whether that is a leaf that asks for gradients
     kind: type
     parameter: bool
     extent: Extent | None
+    hidden: str  # why there is no extent
+    coded: bool  # its class decides what operations do (__torch_dispatch__)
     counter: int  # 0: not known
     label: str  # "Mul"
     direct: frozenset[int]  # identities that one operation leads to
     reaches: frozenset[int]
     digests: tuple[str, ...]  # of the numbers: as they are, then perhaps as float32, float16, bfloat16; () unknown
+    read: int  # how many of the numbers these are of
+    constant: bool  # several numbers, and all alike
+    grad: int  # identity of its .grad; 0: none
     grad_digest: str
+    made: str  # how a view was made, where that matters for edits: "several" views at once, in a custom "function"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One object: what is public, what relations are made of, and a weak reference to it."""
+    """One object: what is public, what relations are made of, and a weak reference to it.
+
+    None to what `module.to()` swaps in place: torch refuses to swap what has weak references.
+    """
 
     object: TensorObject
     facts: Facts
@@ -104,7 +115,9 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
         if name not in names:
             names.append(name)
     histories = _histories([value for value, _ in named.values()], 1 if brief else NEAR)
-    bases = [_read(value, "_base", default=None) for value, _ in named.values() if type(value) is not np.ndarray]
+    tensors = [value for value, _ in named.values() if type(value) is not np.ndarray]
+    held = [_read(value, "_base", default=None) for value in tensors]
+    held += [_read(value, "grad", default=None) for value in tensors if _has_grad(value)]
     budget = BRIEFLY if brief else COMPARED_IN_ALL
     dtypes = {value.dtype for value, _ in named.values() if type(value) is not np.ndarray}
     rounded = sum(dtype.is_floating_point for dtype in dtypes) > 1
@@ -117,7 +130,7 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
         seen, spent = _tensor(number, value, tuple(names), history, budget, brief=brief, rounded=rounded)
         budget -= spent
         found.append(seen)
-    del bases  # held until here, so that their identities are unique
+    del held  # held until here, so that their identities are unique
     return found
 
 
@@ -140,14 +153,15 @@ def _tensor(
     tracked = bool(_read(tensor, "requires_grad", default=False))
     base = _read(tensor, "_base", default=None)
     inference = torch.Tensor.is_inference(tensor)
-    grad = _read(tensor, "grad", default=None) if leaf else None
+    retains = not leaf and bool(_read(tensor, "retains_grad", default=False))
+    grad = _read(tensor, "grad", default=None) if leaf or retains else None
     marks: dict[str, Any] = object.__getattribute__(tensor, "__dict__")
     parameter = issubclass(kind, torch.nn.Parameter) or marks.get("_is_param") is True
     status = _status(form, history, inference=inference, tracked=tracked, parameter=parameter)
     if status == "leaf" and base is not None:
         status = _view_without_history(tensor, base)
     room = 0 if brief and form.device != "cpu" else budget
-    digests, value, spent = _numbers(tensor, form, room, rounded=rounded)
+    digests, value, spent, constant = _numbers(tensor, form, room, rounded=rounded)
     one = TensorObject(
         f"t{number}",
         names,
@@ -162,23 +176,33 @@ def _tensor(
         history.grad_fn,
         None if inference else _read(tensor, "_version", default=None),
         grad is not None,
+        retains,
         history.nodes,
         value,
     )
+    extent = extent_of(tensor)
     facts = Facts(
         id(tensor),
         0 if base is None else id(base),
+        base is not None and all(bool(_read(base, name, default=False)) for name in ("is_leaf", "requires_grad")),
         kind,
         parameter,
-        extent_of(tensor),
+        extent,
+        hidden(tensor) if extent is None else "",
+        kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__,
         counter_of(tensor),
         history.label,
         history.direct,
         history.reaches,
         digests,
+        spent,
+        constant,
+        0 if grad is None else id(grad),
         "" if grad is None or brief else next(iter(_numbers(grad, form_of(grad), budget, rounded=False)[0]), ""),
+        "" if base is None else _made(tensor),
     )
-    return Seen(one, facts, weakref.ref(tensor)), spent
+    swapped = facts.coded or (parameter and torch.__future__.get_swap_module_params_on_conversion())
+    return Seen(one, facts, None if swapped else weakref.ref(tensor)), spent
 
 
 def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
@@ -198,6 +222,7 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
         grad_fn="",
         version=None,
         has_grad=False,
+        retains_grad=False,
         history=None,
         value="",
     )
@@ -207,15 +232,22 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
         Facts(
             id(array),
             0,
-            type(array),
+            kind=type(array),
+            of_leaf=False,
             parameter=False,
             extent=extent_of_array(array),
+            hidden="",
+            coded=False,
             counter=0,
             label="",
             direct=nothing,
             reaches=nothing,
             digests=(),
+            read=0,
+            constant=False,
+            grad=0,
             grad_digest="",
+            made="",
         ),
         weakref.ref(array),
     )
@@ -226,6 +258,11 @@ def _read(tensor: torch.Tensor, name: str, *, default: Any) -> Any:
         return _getter(name)(tensor)
     except Exception:
         return default
+
+
+def _has_grad(tensor: torch.Tensor) -> bool:
+    """Whether `.grad` can be read without a warning."""
+    return bool(_read(tensor, "is_leaf", default=False) or _read(tensor, "retains_grad", default=False))
 
 
 def _getter(name: str) -> Any:
@@ -251,6 +288,16 @@ def _view_without_history(tensor: torch.Tensor, base: torch.Tensor) -> str:
     return "early view" if made == torch._C._autograd.CreationMeta.DEFAULT else "no_grad view"
 
 
+def _made(view: torch.Tensor) -> str:
+    """How a view was made, as far as that decides what edits in place do."""
+    try:
+        meta = torch._C._autograd.CreationMeta
+        kinds = {meta.MULTI_OUTPUT_NODE: "several", meta.IN_CUSTOM_FUNCTION: "function"}
+        return kinds.get(torch._C._autograd._get_creation_meta(view), "")
+    except Exception:
+        return ""
+
+
 def _status(form: Form, history: _History, *, inference: bool, tracked: bool, parameter: bool) -> str:
     if inference:
         return "inference"
@@ -265,31 +312,32 @@ def _status(form: Form, history: _History, *, inference: bool, tracked: bool, pa
     return "frozen" if parameter else "untracked"
 
 
-def _numbers(tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool) -> tuple[tuple[str, ...], str, int]:
-    """Digests of a tensor's numbers, a short text of few of them, and how many were read.
+def _numbers(tensor: torch.Tensor, form: Form, budget: int, *, rounded: bool) -> tuple[tuple[str, ...], str, int, bool]:
+    """Digests of a tensor's numbers, a short text of few of them, how many were read, and whether all are alike.
 
     With `rounded` also as what casts to each of `_FLOATS` would leave of them.
     """
     try:
         plain, _ = readable(tensor)
         if plain is None or not budget or plain.layout is not torch.strided or not plain.numel():
-            return (), "", 0
+            return (), "", 0, False
         if plain.is_complex():
             plain = torch.view_as_real(plain)
         if plain.numel() > COMPARED:
             if not plain.is_contiguous():
-                return (), "", 0
+                return (), "", 0, False
             plain = plain.view(-1)[:: -(-plain.numel() // COMPARED)]
         if plain.numel() > budget:
-            return (), "", 0
+            return (), "", 0, False
         plain = plain.cpu()
         exact = plain.to(torch.float64)
         wanted = [exact, *(exact.to(getattr(torch, name)).to(torch.float64) for name in _FLOATS if rounded)]
         # Negative zero equals zero.
         digests = tuple(hashlib.blake2b((one + 0).numpy().tobytes(), digest_size=12).hexdigest() for one in wanted)
-        return digests, _short(plain, form), plain.numel()
+        alike = exact.numel() > 1 and bool((exact == exact.reshape(-1)[0]).all())
+        return digests, _short(plain, form), plain.numel(), alike
     except Exception:
-        return (), "", 0
+        return (), "", 0, False
 
 
 def _short(plain: torch.Tensor, form: Form) -> str:

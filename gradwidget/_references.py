@@ -13,7 +13,7 @@ import torch
 from gradwidget import _names
 from gradwidget._changes import Change, change
 from gradwidget._errors import OutputTypeError, UnknownNodeError, near
-from gradwidget._memory import same_bytes
+from gradwidget._memory import LAZY, same_bytes
 from gradwidget._objects import Seen, TensorObject, look
 from gradwidget._outputs import is_tensor
 from gradwidget._references_words import about, said, title, verdict_of
@@ -21,6 +21,8 @@ from gradwidget._relations import Relation, relate
 
 CROWD = 8
 """Of many objects on one memory, or with the same numbers, so many are related to all others of these."""
+CROWDED = 500
+"""Beyond so many, only the first is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class References:
         self.objects: tuple[TensorObject, ...] = tuple(one.object for one in seen)
         self.memory: tuple[Memory, ...] = tuple(_memories(seen))
         self._memory_of = {key: memory.id for memory in self.memory for key in memory.objects}
+        self._hidden = {one.object.id: one.facts.hidden for one in seen}
         self._pairs = _pairs(seen, self.memory)
         self._origins = _origins(seen, self._pairs)
 
@@ -195,6 +198,11 @@ class References:
         """What is worth saying, a sentence each."""
         return tuple("".join(text for text, _ in parts) for _, parts in said(self._seen, self._origins))
 
+    def hidden(self, key: str) -> str:
+        """Why the memory of an object is not among `.memory`, in few words; "" where it is."""
+        reason = self._hidden.get(key, "")
+        return "none yet" if reason == LAZY else reason and "can't be told"
+
     def to_text(self) -> str:
         """Three columns and the sentences, for a terminal. The same program gives the same text."""
         if not self._seen:
@@ -202,6 +210,7 @@ class References:
         rows = [("name", "", "tensor object", "gradients", "", "memory")]
         for one in self._seen:
             o = one.object
+            where = self._memory_of.get(o.id) or self.hidden(o.id)
             what, verdict = title(o, self._origins.get(o.id)), verdict_of(o)[0]
             rows += [
                 (
@@ -209,8 +218,8 @@ class References:
                     "->",
                     f"{o.id}  {what} · {o.form}" if i == 0 else o.id,
                     verdict if i == 0 else "",
-                    "->" if i == 0 and o.id in self._memory_of else "",
-                    self._memory_of.get(o.id, "") if i == 0 else "",
+                    "->" if i == 0 and where else "",
+                    where if i == 0 else "",
                 )
                 for i, name in enumerate(o.names)
             ]
@@ -268,7 +277,8 @@ def references(**tensors: Any) -> References:
     pairs: list[tuple[str, Any]] = [*_names.tensors_of(items), *_optimized(items)]
     order = {name: i for i, name in enumerate(tensors)}
     arrays = [(n, v) for n, v in items if type(v) is np.ndarray]
-    pairs = sorted([*pairs, *arrays], key=lambda pair: order.get(_head(pair[0]), len(order)))
+    last = len(order)
+    pairs = sorted([*pairs, *arrays], key=lambda pair: order.get(pair[0], order.get(_head(pair[0]), last)))
     return References(look(pairs), _left_out(items))
 
 
@@ -372,14 +382,14 @@ def _pairs(seen: list[Seen], memories: Iterable[Memory]) -> list[tuple[int, int]
     found: set[tuple[int, int]] = set()
 
     def meet(group: list[int]) -> None:
-        first = group[:CROWD]
+        first = group[: CROWD if len(group) <= CROWDED else 1]
         found.update((i, j) for n, i in enumerate(first) for j in group[n + 1 :] if i < j)
 
     for memory in memories:
         meet([by_id[key] for key in memory.objects])
     same: dict[tuple[str, Any], dict[int, None]] = {}
     for i, one in enumerate(seen):
-        for identity in (one.facts.base, *one.facts.direct, *one.facts.reaches):
+        for identity in (one.facts.base, one.facts.grad, *one.facts.direct, *one.facts.reaches):
             j = by_identity.get(identity, i)
             if j != i:
                 found.add((min(i, j), max(i, j)))
@@ -391,6 +401,7 @@ def _pairs(seen: list[Seen], memories: Iterable[Memory]) -> list[tuple[int, int]
 
 
 _WORTH = (
+    "gradient",
     "view",
     "no_grad view",
     "subclass",
@@ -403,6 +414,7 @@ _WORTH = (
     "tracked copy",
     "copy",
     "deepcopy",
+    "siblings",
 )
 
 

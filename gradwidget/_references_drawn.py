@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwidget._objects import TensorObject
 from gradwidget._references import References, memory_note
-from gradwidget._references_words import about, said, title, verdict_of
+from gradwidget._references_words import about, middled, said, title, verdict_of
 
 Json = dict[str, Any]
 
@@ -15,7 +15,9 @@ DRAWN = 60
 """Objects that are drawn, at most."""
 SAID = 24
 NAMES = 5
-_TOP, _NAME, _NAME_GAP, _CARD, _GAP, _BETWEEN = 8, 30, 8, 56, 12, 14
+_SHORT = 28  # characters of a name that are shown; the rest is taken out of its middle
+_WIDE = 20  # characters of a value that are shown
+_TOP, _NAME, _NAME_GAP, _CARD, _TALL, _GAP, _BETWEEN = 8, 30, 8, 56, 72, 12, 14
 
 
 Nodes = Callable[[str], "int | None"]
@@ -56,13 +58,16 @@ def drawn(found: References, node_of: Nodes = lambda _: None) -> Json:
         own = one.names if len(one.names) <= NAMES else one.names[: NAMES - 1]
         labels = [*own, *([f"and {len(one.names) - len(own)} more"] if len(own) < len(one.names) else [])]
         column = len(labels) * (_NAME + _NAME_GAP) - _NAME_GAP
-        height = max(_CARD, column)
+        what, note = title(one, found._origins.get(one.id), _SHORT - 4), _note(one)
+        size = _TALL if len(what) > 24 and len(note) > 24 else _CARD
+        height = max(size, column)
         start = top + (height - column) // 2
         for i, label in enumerate(labels):
             middle = start + i * (_NAME + _NAME_GAP)
             names.append(
                 {
                     "text": label,
+                    "short": middled(label, _SHORT),
                     "top": middle,
                     "height": _NAME,
                     "object": len(objects),
@@ -70,15 +75,16 @@ def drawn(found: References, node_of: Nodes = lambda _: None) -> Json:
                     "end": top + height / 2 + (i - (len(labels) - 1) / 2) * 9,
                 }
             )
-        card = top + (height - _CARD) // 2
+        card = top + (height - size) // 2
         verdict, tone = verdict_of(one)
         objects.append(
             {
                 "id": one.id,
                 "top": card,
-                "height": _CARD,
-                "title": title(one, found._origins.get(one.id)),
-                "note": _note(one),
+                "height": size,
+                "tall": size == _TALL,
+                "title": what,
+                "note": note,
                 "verdict": verdict,
                 "tone": tone,
                 "leaf": one.status == "leaf",
@@ -94,7 +100,7 @@ def drawn(found: References, node_of: Nodes = lambda _: None) -> Json:
         top += height + _GAP
     for memory in sorted(memories, key=lambda m: rank[m.id]):
         mine = [places[key] for key in memory.objects if key in places]
-        middle = sum(objects[i]["top"] + _CARD / 2 for i in mine) / len(mine)
+        middle = sum(objects[i]["top"] + objects[i]["height"] / 2 for i in mine) / len(mine)
         for place, i in enumerate(mine):
             objects[i]["memory"] = len(boxes)
             objects[i]["end"] = round(middle) + (place - (len(mine) - 1) / 2) * min(10, 36 / len(mine))
@@ -102,16 +108,32 @@ def drawn(found: References, node_of: Nodes = lambda _: None) -> Json:
             {
                 "top": round(middle) - _CARD // 2 + 4,
                 "height": _CARD - 8,
-                "text": memory.value or "…",
+                "text": _brief(memory.value) or "…",
                 "note": memory_note(memory),
                 "shared": memory.shared,
                 "objects": mine,
             }
         )
+    for one in order:
+        hidden = found.hidden(one.id)
+        if hidden:
+            drawn_one = objects[places[one.id]]
+            drawn_one["memory"], drawn_one["end"] = len(boxes), drawn_one["top"] + drawn_one["height"] / 2
+            boxes.append(
+                {
+                    "top": drawn_one["top"] + drawn_one["height"] // 2 - _CARD // 2 + 4,
+                    "height": _CARD - 8,
+                    "text": "?",
+                    "note": hidden,
+                    "shared": False,
+                    "objects": [places[one.id]],
+                }
+            )
     rest = len(found.objects) - len(shown)
     return {
         "v": 1,
         "height": top - _GAP + _TOP if objects else 0,
+        "names_width": 24 + 8 * max((len(name["short"]) for name in names), default=0),
         "names": names,
         "objects": objects,
         "memory": boxes,
@@ -137,12 +159,19 @@ def _chosen(found: References, node_of: Nodes) -> dict[str, TensorObject]:
     return {one.id: one for one in objects if one.id in kept}
 
 
+def _brief(value: str) -> str:
+    """Few numbers, as many as are seen whole."""
+    while len(value) > _WIDE and ", " in value:
+        value = f"{value.removesuffix(', …]').removesuffix(']').rpartition(', ')[0]}, …]"
+    return value
+
+
 def _note(one: TensorObject) -> str:
     version = "" if one.version is None else f"version {one.version} · "
     if one.status in ("no_grad view", "early view"):
         return f"says requires_grad=True, has no grad_fn · {version}{one.form}"
     if one.status == "result":
-        size = "" if one.history is None else f", history of {one.history} node{'s' * (one.history != 1)}"
+        size = "" if one.history is None else f" ({one.history:,} node{'s' * (one.history != 1)})"
         return f"{one.grad_fn}{size} · {version}{one.form}"
     grad = ".grad is set · " if one.has_grad else ""
     kind = "" if one.type in ("Tensor", "Parameter", "ndarray") else f"{one.type} · "
@@ -151,7 +180,8 @@ def _note(one: TensorObject) -> str:
 
 def _sentences(found: References, places: dict[str, int]) -> Iterator[Json]:
     count = 0
-    for key, parts in said(found._seen, found._origins):
-        if key in places and count < SAID:
+    for keys, parts in said(found._seen, found._origins):
+        drawn_here = [places[key] for key in keys if key in places]
+        if drawn_here and count < SAID:
             count += 1
-            yield {"parts": [[text, is_name] for text, is_name in parts], "objects": [places[key]]}
+            yield {"parts": [[text, is_name] for text, is_name in parts], "objects": drawn_here}

@@ -28,7 +28,8 @@ def html(found: References) -> str:
     body = (
         # Where the style has been taken out (an untrusted notebook), the table is seen and the picture is not.
         f'<div class="gw-refs-plain">{_table(data)}</div>'
-        f'<div class="gw-refs" style="display:none" role="group" aria-label="Names, tensor objects and memory">'
+        f'<div class="gw-refs" style="display:none;--gw-refs-names:{data["names_width"]}px" '
+        'role="group" aria-label="Names, tensor objects and memory">'
         f'<div class="gw-refs-heads" aria-hidden="true">{heads}</div>'
         f'<div class="gw-refs-columns">{"".join(columns)}</div>{_sentences(data)}{rest}</div>'
     )
@@ -59,19 +60,19 @@ def _names(data: Json) -> str:
     found = []
     for name in data["names"]:
         more = " gw-refs-more" if name["more"] else ""
-        shown = text(name["text"])
+        whole, shown = text(name["text"]), text(name["short"])
         classes = f"gw-refs-name{more} gw-o{name['object']}"
-        found.append(f'<div class="{classes}" role="listitem" {_place(name)} title="{shown}">{shown}</div>')
+        found.append(f'<div class="{classes}" role="listitem" {_place(name)} title="{whole}">{shown}</div>')
     return "".join(found)
 
 
 def _object(i: int, one: Json) -> str:
-    looks = ["gw-refs-object", *(f"gw-refs-{look}" for look in ("leaf", "dashed") if one[look])]
+    looks = ["gw-refs-object", *(f"gw-refs-{look}" for look in ("leaf", "dashed", "tall") if one[look])]
     classes = " ".join(looks)
     label = f"{' = '.join(one['names'])}: {one['title']}, {one['note']}: {one['verdict']}"
     return (
         f'<div class="{classes} gw-o{i}" role="listitem" tabindex="0" {_place(one)} aria-label="{text(label)}" '
-        f'title="{text(one["about"])}"><span class="gw-refs-what">'
+        f'title="{text(one["about"])} {text(one["note"])}"><span class="gw-refs-what">'
         f'<span class="gw-refs-title">{text(one["title"])}</span> '
         f'<span class="gw-refs-note">{text(one["note"])}</span></span> '
         f'<span class="gw-refs-verdict gw-refs-{one["tone"]}">{text(one["verdict"])}</span></div>'

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import NamedTuple
 
-from gradwidget._memory import Extent, contains, overlap, part_of, same_bytes, same_storage
+from gradwidget._memory import LAZY, Extent, contains, overlap, part_of, same_bytes, same_storage
 from gradwidget._objects import Seen
 
 Parts = tuple[tuple[str, bool], ...]
@@ -23,8 +23,9 @@ class Relation:
     """What `derived` is to `source`.
 
     `kind` is one of alias, tied, view, no_grad view, siblings, subclass, detached, data, external, parameter, copy,
-    tracked copy, moved, rewrapped, deepcopy, inference, computed, separate, unknown. `maybe` lists what else leaves the
-    same state. `shares_version_counter` is None where it can't be told; `part` says which part of the source it is.
+    tracked copy, moved, rewrapped, deepcopy, inference, gradient, computed, separate, unknown. `maybe` lists what else
+    leaves the same state. `shares_storage` and `shares_version_counter` are None where it can't be told; `part` says
+    which part of the source it is.
     """
 
     kind: str
@@ -36,7 +37,7 @@ class Relation:
     part: str
     maybe: tuple[str, ...]
     same_object: bool
-    shares_storage: bool
+    shares_storage: bool | None
     shares_version_counter: bool | None
     has_history: bool
     parts: Parts
@@ -74,13 +75,18 @@ TOLD: dict[str, Told] = {
         "its gradient is the sum over all uses and an optimizer moves it once",
         "an in-place edit of one is an edit of the other, while assigning a new parameter to one of them unties them",
     ),
+    "optimized": Told(
+        "{d} is {s}, one tensor under two names",
+        "the optimizer moves {s} in place by {s}.grad",
+        "an assignment to {s} makes another tensor, which this optimizer does not move",
+    ),
     "view": Told("{d} is a view of {s}{p}", "gradients pass through it to {s}", "{e}"),
     "plain view": Told("{d} is a view of {s}{p}", "neither has a history, so no gradient passes", "{e}"),
     "no_grad view": Told(
         "{d} is a view of {s} made under no_grad{p}",
         "it says requires_grad=True and is_leaf=True, but has no grad_fn, so no gradient ever arrives at it or passes "
         "to {s}",
-        "an in-place edit of {d} changes {s} too and raises outside of no_grad, while one of {s} changes {d}",
+        "{e}",
     ),
     "early view": Told(
         "{d} is a view of {s}{p}, taken before {s} asked for gradients",
@@ -88,6 +94,7 @@ TOLD: dict[str, Told] = {
         "to {s}",
         "{e}",
     ),
+    "cut view": Told("{d} is a view of {s}{p}", "its history does not lead to {s}, so no gradient passes", "{e}"),
     "leaf view": Told(
         "{d} is a view of {s}{p} and a leaf of its own",
         "gradients arrive at {d} and stop there, and none reaches {s}",
@@ -95,6 +102,21 @@ TOLD: dict[str, Told] = {
     ),
     "siblings": Told("{d} and {s} are views of one tensor", "{g}", "{e}"),
     "parts": Told("{d} and {s} are parts of one memory", "{g}", "{e}"),
+    "inference view": Told(
+        "{d} is a view of {s}{p}, both made under inference_mode",
+        "neither has a history, so no gradient passes",
+        "an in-place edit of {d} changes {s} too, raises outside of inference_mode, and no version counter tells it",
+    ),
+    "gradient": Told(
+        "{d} is {s}.grad",
+        "backward() adds to it and an optimizer reads it",
+        "an in-place edit of {d} changes what {s} learns, while zero_grad() lets {s} go of it and leaves {d} as it is",
+    ),
+    "retained": Told(
+        "{d} is {s}.grad, which retain_grad() keeps",
+        "it is what arrived at {s} in backward()",
+        "an in-place edit of {d} changes {s}.grad and nothing else",
+    ),
     "subclass": Told("{d} is {s} as another class on the same memory (as_subclass)", "{g}", "{e}"),
     "detached": Told(
         "{d} is {s}.detach(){p}, the same memory without the history",
@@ -108,7 +130,7 @@ TOLD: dict[str, Told] = {
         "without an error",
     ),
     "external": Told(
-        "{d} stands on the memory of {s}{p} through numpy() or DLPack",
+        "{d} stands on the memory of {s}{p} through numpy(), DLPack or frombuffer()",
         "no gradient passes from {d} to {s}",
         "an in-place edit of {d} changes {s} without a new version, so backward() can't notice it",
     ),
@@ -116,6 +138,11 @@ TOLD: dict[str, Told] = {
         "{d} is a numpy array on the memory of {s}{p}",
         "numpy knows nothing of gradients",
         "writing into {d} changes {s} without a new version, so backward() can't notice it",
+    ),
+    "arrays": Told(
+        "{d} and {s} are numpy arrays on one memory{p}",
+        "numpy knows nothing of gradients",
+        "what is written into {d} is seen in {s}",
     ),
     "parameter": Told(
         "{d} is a parameter made on the memory of {s}{p}, a leaf of its own",
@@ -155,7 +182,7 @@ TOLD: dict[str, Told] = {
     ),
     "rewrapped": Told(
         "{d} is a new leaf with the numbers of {s}",
-        "gradients arrive at {d} and stop there, so that nothing before {s} learns from it",
+        "{g}",
         "in-place edits of {d} do not touch {s}",
     ),
     "deepcopy": Told(
@@ -191,7 +218,7 @@ TOLD: dict[str, Told] = {
     "unknown": Told(
         "{d} and {s} are two tensors{n}, and whether they share memory can't be told ({u})",
         "{g}",
-        "an in-place edit of one may change the other",
+        "{e}",
     ),
     "separate": Told(
         "{d} and {s} are separate tensors",
@@ -216,7 +243,7 @@ _MAYBE = {
     ),
     "no_grad view": ("no_grad", "inference_mode"),
     "data": (".data", "set_()"),
-    "deepcopy": ("a deepcopy", "a new parameter with the same numbers"),
+    "deepcopy": ("a deepcopy", "load_state_dict()", "a new parameter with the same numbers"),
 }
 _TOLD_FAR = "whether gradients pass between them can't be told, because a history was too long to follow to its end"
 _ONE = {
@@ -227,15 +254,19 @@ _ONE = {
     "stale view": "its grad_fn can't be read under either name",
 }
 """What backward() does with one tensor under two names, by its status."""
-_SPLITS = frozenset({"Split", "SplitWithSizes", "Unbind", "Chunk", "UnsafeSplit"})
 
 
 def relate(first: Seen, second: Seen, names: tuple[str, str] | None = None) -> Relation:
     """The relation of two objects that were seen together; `names` are what they are called in it."""
     a, b = names or (first.object.name, second.object.name)
     if first.facts.identity == second.facts.identity:
-        tied = first.facts.parameter and "." in a and "." in b
-        return _told("tied" if tied else "alias", "tied" if tied else "alias", first, second, a, b)
+        optimized = ".param_groups[" in a or ".param_groups[" in b
+        tied = first.facts.parameter and "." in a and "." in b and not optimized
+        kind = "tied" if tied else "alias"
+        if optimized and ".param_groups[" in a:
+            a, b = b, a
+        both = ".param_groups[" in a
+        return _told(kind, "optimized" if optimized and not both else kind, first, second, a, b)
     kind, told, turned = _kind(first, second)
     if turned:
         first, second, a, b = second, first, b, a
@@ -246,6 +277,9 @@ def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
     """(kind, key of TOLD, whether y is the source)."""
     fx, fy = x.facts, y.facts
     ex, ey = fx.extent, fy.extent
+    if fx.identity == fy.grad or fy.identity == fx.grad:
+        turned = fx.identity == fy.grad
+        return "gradient", "gradient" if (y if turned else x).object.status == "leaf" else "retained", turned
     if fy.base == fx.identity:
         return *_view(x, y), False
     if fx.base == fy.identity:
@@ -261,7 +295,7 @@ def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
         return "computed", "computed", fy.identity in fx.reaches
     if (x.object.status == "inference") != (y.object.status == "inference"):
         return "inference", "inference", x.object.status == "inference"
-    if ex is None or ey is None:
+    if (ex is None or ey is None) and LAZY not in (fx.hidden, fy.hidden):
         return "unknown", "unknown", False
     if _same_numbers(x, y):
         return _copied(x, y)
@@ -282,6 +316,8 @@ def _view(s: Seen, d: Seen) -> tuple[str, str]:
         return "view", "early view"
     if d.object.status == "leaf":
         return "view", "leaf view"
+    if d.object.grad_fn and d.object.history is not None and s.facts.identity not in d.facts.reaches:
+        return "view", "cut view"
     return "view", "view" if d.object.grad_fn else "plain view"
 
 
@@ -309,11 +345,16 @@ def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
     if not any(inside):
         return "siblings", "parts", False
     if not same_storage(ex, ey):
-        array = "array" in (x.object.status, y.object.status)
+        arrays = [one.object.status == "array" for one in (x, y)]
+        array = any(arrays)
+        if all(arrays):
+            return "external", "arrays", inside[0] and not inside[1]
         turned = x.object.status == "array" or (y.object.status != "array" and _rank(y) < _rank(x))
         if not array and not all(inside):
             turned = inside[0]
         return "external", "array" if array else "external", turned
+    if x.object.status == y.object.status == "inference":
+        return "view", "inference view", inside[0] and not inside[1]
     # A leaf over untracked memory may be a parameter made of it; the order of the names decides.
     made_leaf = y.object.status in ("leaf", "frozen") and (x.object.status != "leaf" or y.facts.parameter)
     turned = not made_leaf and _rank(y) < _rank(x) if all(inside) else inside[0]
@@ -322,6 +363,8 @@ def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
         return "parameter", "parameter", turned
     if d.object.status == "leaf":
         return "rewrapped", "wrapped", turned
+    if d.object.status in ("no_grad view", "early view"):
+        return "siblings", "parts", turned
     counted = _shares_counter(s, d)
     return ("data", "data", turned) if counted is False else ("detached", "detached", turned)
 
@@ -367,7 +410,10 @@ def _copied(x: Seen, y: Seen) -> tuple[str, str, bool]:
     turned = _rank(x) == 3 and oy.status == "result"
     s, d = (oy, ox) if turned else (ox, oy)
     both_parameters = x.facts.parameter and y.facts.parameter
-    same_grads = bool(x.facts.grad_digest) and x.facts.grad_digest == y.facts.grad_digest
+    own_grads = x.facts.grad != y.facts.grad
+    same_grads = bool(x.facts.grad_digest) and x.facts.grad_digest == y.facts.grad_digest and own_grads
+    if both_parameters and s.status != "result" and x.facts.constant and not _same_tail(s.name, d.name):
+        return "separate", "same numbers", False  # fresh biases and the like
     if (both_parameters or same_grads or _same_tail(s.name, d.name)) and s.status != "result" and s.type == d.type:
         tracked = "leaf" in (s.status, d.status)
         return "deepcopy", "deepcopy" if tracked else "plain deepcopy", turned
@@ -388,6 +434,7 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
     source, derived = called
     es, ed = s.facts.extent, d.facts.extent
     shares = kind in SHARED or (es is not None and ed is not None and same_bytes(es, ed))
+    told_shares = None if kind == "unknown" or (shares and kind not in ("alias", "tied") and _coded(s, d)) else shares
     part = ""
     if shares and es is not None and ed is not None and kind not in ("alias", "tied", "siblings"):
         part = part_of(ed, es, source)
@@ -410,7 +457,8 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
             (f" {causes[0].upper() if causes.startswith('a ') else causes[0]}{causes[1:]} leave the same state.", False)
         )
     clauses = ["".join(text for text, _ in _pieces(clause, words)) for clause in told]
-    counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if shares else False
+    asked = shares or kind == "unknown"
+    counter = True if kind in ("alias", "tied") else _shares_counter(s, d) if asked else False
     return Relation(
         kind,
         source,
@@ -421,7 +469,7 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
         part=part,
         maybe=maybe,
         same_object=s.facts.identity == d.facts.identity,
-        shares_storage=shares,
+        shares_storage=told_shares,
         shares_version_counter=counter,
         has_history=bool(d.object.grad_fn),
         parts=tuple(parts),
@@ -432,8 +480,10 @@ def _maybe(kind: str, key: str, s: Seen, d: Seen) -> tuple[str, ...]:
     found = tuple(one.replace("{s}", s.object.name) for one in _MAYBE.get(key, ()))
     if key == "rewrapped" and s.object.status in ("leaf", "frozen"):
         return (*found, "a deepcopy")
-    if key == "deepcopy" and d.facts.grad_digest and d.facts.grad_digest == s.facts.grad_digest:
+    if key == "deepcopy" and d.facts.grad != s.facts.grad and d.facts.grad_digest == s.facts.grad_digest != "":
         return ()
+    if key == "wrapped" and s.object.status == "untracked" and _shares_counter(s, d):
+        return (f"a leaf made of {s.object.name}", f"{s.object.name} = {d.object.name}.detach()")
     if kind == "detached":
         if _shares_counter(s, d) is None:
             return (f"{s.object.name}.detach()", f"{s.object.name}.data")
@@ -451,6 +501,8 @@ def _gradients(kind: str, s: Seen, d: Seen) -> str:
         cousins = d.facts.base and d.facts.base == s.facts.base
         both = d.object.grad_fn and s.object.grad_fn
         return "each passes its own gradient to that tensor" if both and cousins else "no gradient passes between them"
+    if kind == "rewrapped" and s.object.status == "result":
+        return "gradients arrive at {d} and stop there, so that nothing before {s} learns from it"
     if d.object.status == "leaf":
         return "gradients arrive at {d} and stop there, and none reaches {s}"
     return "gradients pass through it to {s}" if d.object.grad_fn else "no gradient passes from {d} to {s}"
@@ -458,33 +510,62 @@ def _gradients(kind: str, s: Seen, d: Seen) -> str:
 
 def _edits(kind: str, s: Seen, d: Seen) -> str:
     es, ed = s.facts.extent, d.facts.extent
+    if kind == "unknown":
+        if _shares_counter(s, d):
+            return (
+                "they share a version counter, as detach() and views do, so that backward() takes an in-place edit "
+                "of one for an edit of both, and it may change both"
+            )
+        return "an in-place edit of one may change the other"
+    if code := _coded(s, d):
+        return (
+            "an in-place edit of {d} counts as one of {s} for backward(), and whether it changes the numbers of {s} "
+            f"is up to the code of {code}, which is not run"
+        )
+    if kind == "no_grad view":
+        return f"{_EDIT_BOTH} and raises outside of no_grad, while one of {{s}} changes {{d}}"
     if kind == "siblings":
+        refused = _refused(d, "{d}") or _refused(s, "{s}")
         if es is None or ed is None or overlap(es, ed):
-            return "what is written into one in place is seen in the other where they overlap"
+            seen = "what is written into one in place is seen in the other where they overlap"
+            return f"{seen}, and writing raises outside of no_grad because {refused}" if refused else seen
+        if refused:
+            return f"an in-place edit of one does not touch the other, and raises outside of no_grad because {refused}"
         counted = _shares_counter(s, d)
         version = ", but backward() takes it for an edit of both, by the version counter that they share"
         return f"an in-place edit of one does not touch the other, because they do not overlap{version * bool(counted)}"
     if ed is not None and any(n > 1 and stride == 0 for n, stride in zip(ed.shape, ed.strides, strict=True)):
-        return "in-place edits of {d} are refused, because several of its elements are one in memory"
-    if d.object.status == "leaf":
-        return f"{_EDIT_BOTH}, and raises outside of no_grad because {{d}} is a leaf"
-    if d.facts.label in _SPLITS and d.facts.base:
-        return "an in-place edit of {d} raises, because its operation makes several views at once"
-    if s.object.status in ("leaf", "early view") and d.object.requires_grad:
-        return f"{_EDIT_BOTH}, and raises outside of no_grad because {_leaf_of(s)} is a leaf"
+        return (
+            "most in-place edits of {d} raise, because several of its elements are one in memory, and those that do "
+            "not (fill_()) change {s} too"
+        )
+    on_leaf = s.object.status == "leaf" and d.object.requires_grad and d.object.status != "leaf" and not d.facts.made
+    refused = "{s} is a leaf" if on_leaf else _refused(d, "{d}")
+    if refused:
+        return f"{_EDIT_BOTH}, and raises outside of no_grad because {refused}"
     if d.object.grad_fn:
         return "an in-place edit of {d} changes {s} too and is recorded for both"
     return _EDIT_BOTH
 
 
-def _leaf_of(s: Seen) -> str:
-    return "{s}" if s.object.status == "leaf" else "what {s} is a view of"
+def _refused(one: Seen, name: str) -> str:
+    """Why autograd refuses edits in place of it, as a clause; "" where it does not."""
+    if one.object.status == "leaf":
+        return f"{name} is a leaf"
+    if one.object.grad_fn and one.facts.made:
+        made = f"the operation that made {name} makes several views at once"
+        return made if one.facts.made == "several" else f"a custom Function made {name}"
+    return f"{name} is a view of a leaf" if one.facts.of_leaf and one.object.requires_grad else ""
+
+
+def _coded(s: Seen, d: Seen) -> str:
+    """The class whose code decides what an operation on one of the two does; "" where torch does."""
+    return next((one.object.type for one in (d, s) if one.facts.coded), "")
 
 
 def _unreadable(s: Seen, d: Seen) -> str:
-    """Whose memory has no address that can be read."""
-    kinds = dict.fromkeys(one.object.type for one in (d, s) if one.facts.extent is None)
-    return f"the memory of {' and '.join(kinds)} has no address to read"
+    """Why the memory of one can't be read, or of both."""
+    return " and ".join(dict.fromkeys(one.facts.hidden for one in (d, s) if one.facts.hidden))
 
 
 def _from_to(s: Seen, d: Seen) -> str:

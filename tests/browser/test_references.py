@@ -92,3 +92,64 @@ def test_static_pictures_have_hover_and_keyboard_and_follow_the_theme(lab):
     lab.theme(DARK)
     expect(frame).not_to_have_css("background-color", light)
     expect(lab.page.locator("table.gw-state")).to_contain_text("one.weight")
+
+
+LONG = """\
+import functools
+torch.manual_seed(0)
+weight = torch.randn(2, 3, requires_grad=True)
+names = {f"t{i}": torch.randn(3) for i in range(18)}
+names["model.layers.11.attention.self.query.weight"] = weight
+names["the_name_of_a_tensor_that_is_really_sixty_characters_long_yes"] = weight[0]
+names["größe_テンソル_טנזור"] = weight.detach()
+names["x" * 60] = weight.data
+names["result"] = (weight * 2).sum()
+names["copied"] = weight.detach().clone()
+names["sparse"] = torch.eye(3).to_sparse()
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention_output_projection_layer = nn.Linear(4, 4)
+        self.partly = functools.partial(nn.Linear(1, 2))
+        self.experts = [[nn.Linear(1, 1)]]
+    scale = torch.ones(2)"""
+CLIPPED = """root => [...root.querySelectorAll(
+  ".gw-refs-name, .gw-refs-what, .gw-refs-value, .gw-refs-note, .gw-refs-verdict, .gw-state-scroll, .gw-state td"
+)].filter(one => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline"
+  || one.classList.contains("gw-refs-what") && one.scrollHeight > one.clientHeight + 1).map(one => one.textContent)"""
+
+
+def test_long_names_and_a_nested_module_fit(lab):
+    lab.open(
+        [
+            SETUP,
+            LONG,
+            "gw.references(**names)",
+            "gw.module_state(nn.Sequential(Block(), Block()))",
+            "w = gw.GradWidget(names['result'], names=names)\nw",
+        ]
+    )
+    lab.run_all()
+    figure = lab.widget()
+    frames = lab.page.locator(".gw-static")
+    expect(frames).to_have_count(2)
+    for frame in frames.all():
+        frame.scroll_into_view_if_needed()
+        assert frame.evaluate(CLIPPED) == []
+    pill = frames.first.locator(".gw-refs-name", has_text="self.query.weight")
+    expect(pill).to_have_text("model.lay….self.query.weight")
+    expect(pill).to_have_attribute("title", "model.layers.11.attention.self.query.weight")
+    expect(frames.first.locator(".gw-refs-memory", has_text="can't be told")).to_be_visible()
+    table = frames.last.locator("table.gw-state")
+    expect(table).to_contain_text("self.add_module('partly_func', self.partly.func)")
+    figure.root.get_by_role("tab", name="references").click()
+    whole = "model.layers.11.attention.self.query.weight"
+    expect(figure.root.locator(f'[data-gw-ref-name="{whole}"]')).to_have_text("model.lay….self.query.weight")
+    assert figure.root.locator(".gw-references").evaluate(CLIPPED) == []
+    lab.page.set_viewport_size({"width": 1000, "height": 1000})  # about 550 px for an output
+    for note in frames.first.locator(".gw-refs-memory .gw-refs-note").all():
+        assert note.evaluate("one => one.scrollWidth <= one.clientWidth + 1"), note.text_content()
+    boxes = frames.first.locator(".gw-refs-memory").evaluate_all(
+        "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.textContent)"
+    )
+    assert boxes == []

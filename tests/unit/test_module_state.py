@@ -5,13 +5,17 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 import gc
+import re
 import threading
+import time
 import types
 import weakref
 
 import pytest
 import torch
+import torch.nn.utils.prune
 from torch import nn
 
 import gradwidget as gw
@@ -161,6 +165,14 @@ def test_weight_norm_of_old():
     assert gw.module_state(nn.utils.weight_norm(nn.Linear(2, 2)))["weight"].kind == "computed"
 
 
+def test_pruned_weights_are_computed():
+    module = torch.nn.utils.prune.l1_unstructured(nn.Linear(2, 2), "weight", 0.5)
+    state = gw.module_state(module)
+    assert state["weight"].kind == "computed"
+    assert "computed by prune" in state["weight"].remedy
+    assert {row.name for row in state.rows if row.saved} == set(module.state_dict())
+
+
 def test_lazy_shared_and_torch_containers():
     shared = nn.Linear(2, 2)
     module = nn.ModuleDict(
@@ -293,6 +305,7 @@ def test_tensors_in_objects_are_listed_and_do_not_move():
     assert found == {
         "settings.scale": ("tensor in a plain Settings", False, False),
         "space.a": ("tensor in a plain SimpleNamespace", False, False),
+        "space.of[0]": ("tensor in a plain SimpleNamespace", False, False),
         "queue[0]": ("tensor in a plain deque", False, False),
         "slotted.kept": ("tensor in a plain Slotted", False, False),
     }
@@ -325,3 +338,210 @@ def test_what_extra_state_holds_is_saved(nested):
     state = gw.module_state(m)
     assert {row.name[-1]: row.saved for row in state.rows} == {"a": True, "b": False}
     assert "get_extra_state()" in state.to_text()
+
+
+class Holder:
+    def __init__(self):
+        self.layer = nn.Linear(2, 3)
+        self.deep = {"x": [nn.Linear(1, 1, bias=False)]}
+
+
+@dataclasses.dataclass(slots=True)
+class Record:
+    layer: nn.Module
+    label: str = ""
+
+
+Pair = collections.namedtuple("Pair", "layer label")
+
+
+class Hiding(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.open = nn.Linear(1, 2)
+        self.holder = Holder()
+        self.record = Record(nn.Linear(1, 3))
+        self.space = types.SimpleNamespace(layer=nn.Linear(1, 4))
+        self.pair = Pair(nn.Linear(1, 5), "p")
+        self.nested = [[nn.Linear(1, 6)], [nn.Linear(1, 7)]]
+        self.numbered = {3: nn.Linear(1, 8), (1, 2): nn.Linear(1, 9)}
+        self.bound = nn.Linear(1, 10).forward
+        self.partly = functools.partial(nn.Linear(1, 11))
+        self.weighted = functools.partial(nn.functional.linear, weight=torch.ones(2, 2, requires_grad=True))
+        self.users = collections.UserList([nn.Linear(1, 12)])
+        object.__setattr__(self, "by_the_way", nn.Linear(1, 13))
+        enclosed = nn.Linear(1, 14)
+        self.function = lambda x: enclosed(x) + 1
+        # No finds: registered things under further names.
+        self.again = types.SimpleNamespace(layer=self.open, weight=self.open.weight, root=[self])
+        self.listed = [self.open, self]
+        self.closed_over = lambda x: self.open(x) + 1
+        self.optimizer = torch.optim.SGD(self.open.parameters(), 0.1)
+
+
+HIDDEN = {
+    "holder.layer": "layer in a plain Holder",
+    "holder.deep['x'][0]": "layer in a plain Holder",
+    "record.layer": "layer in a plain Record",
+    "space.layer": "layer in a plain SimpleNamespace",
+    "pair[0]": "layer in a plain tuple",
+    "nested[0][0]": "layer in a plain list",
+    "nested[1][0]": "layer in a plain list",
+    "numbered[3]": "layer in a plain dict",
+    "numbered[(1, 2)]": "layer in a plain dict",
+    "bound.__self__": "layer in a plain method",
+    "partly.func": "layer in a plain partial",
+    "users.data[0]": "layer in a plain UserList",
+    "by_the_way": "layer in an unregistered attribute",
+    "function.enclosed": "layer in a plain function",
+}
+
+
+def reach(module, path):
+    cells = module.function.__closure__
+    enclosed = types.SimpleNamespace(enclosed=cells[0].cell_contents)
+    return eval(f"module.{path}", {"module": module}) if "function" not in path else eval(path, {"function": enclosed})
+
+
+CONTAINERS = {"pair[0]", "nested[0][0]", "nested[1][0]", "numbered[3]", "numbered[(1, 2)]"}
+
+
+def test_hidden_layers_are_listed_and_neither_move_nor_learn_nor_are_saved():
+    module = Hiding()
+    state = gw.module_state(module)
+    assert state.tried
+    rows = {row.name: row for row in state.rows}
+    assert {name: row.kind for name, row in rows.items() if row.kind.startswith("layer")} == HIDDEN
+    assert rows["weighted.keywords['weight']"].kind == "tensor in a plain partial"
+    inner = [row for row in state.rows if " of a layer in " in row.kind]
+    assert {row.name for row in inner} == {
+        f"{name}.{key}" for name in HIDDEN for key, _ in reach(module, name).named_parameters()
+    }
+    parameters, saved = {id(p) for p in module.parameters()}, module.state_dict(keep_vars=True)
+    module.to(torch.float64)
+    for row in [*inner, rows["open.weight"], rows["weighted.keywords['weight']"]]:
+        tensor = reach(module, row.name)
+        assert row.moves is (tensor.dtype is torch.float64), row.name
+        assert row.trained is (id(tensor) in parameters)
+        assert row.saved is any(tensor is value for value in saved.values())
+
+
+@pytest.mark.parametrize("name", [name for name in HIDDEN if name not in CONTAINERS])
+def test_the_remedy_registers_a_hidden_layer(name):
+    module = Hiding()
+    remedy = gw.module_state(module)[name].remedy
+    line = re.match(r"self\.(add_module\(.*?\)(?=[:,])|\w+ = \.\.\.)", remedy)[0]
+    line = line.replace("...", "self.by_the_way")
+    exec(line, {"self": module, "enclosed": reach(module, "function.enclosed")})
+    layer = reach(module, name)
+    assert any(layer is one for one in module.modules())
+    assert name not in {row.name for row in gw.module_state(module).rows}
+
+
+def test_remedies_for_containers_of_layers():
+    state = gw.module_state(Hiding())
+    assert "nn.ModuleList(...):" in state["pair[0]"].remedy
+    assert "for each one inside" in state["nested[0][0]"].remedy
+    assert "with strings as keys" in state["numbered[3]"].remedy
+
+
+class Stamped(nn.Module):
+    scale = torch.ones(3)
+    layer = nn.Linear(1, 2)
+    many = (torch.ones(1),)
+    weight = None
+
+    def __init__(self):
+        super().__init__()
+        self.own = nn.Linear(1, 1)
+
+
+def test_what_a_class_holds_is_told():
+    module = nn.Sequential(Stamped())
+    state = gw.module_state(module)
+    assert state.tried
+    kinds = {row.name: row.kind for row in state.rows}
+    assert kinds["0.scale"] == kinds["0.many[0]"] == "tensor in the class Stamped"
+    assert kinds["0.layer"] == "layer in the class Stamped"
+    assert kinds["0.layer.bias"] == "parameter of a layer in the class Stamped"
+    assert "take it out of the class body" in state["0.scale"].remedy
+    module.to(torch.float64)
+    assert (Stamped.scale.dtype, module[0].layer.weight.dtype) == (torch.float32, torch.float32)
+    assert not any(row.moves or row.saved or row.trained for row in state.rows if "own" not in row.name)
+    with torch.device("meta"):
+        state = gw.module_state(Hiding())
+    assert not state["function.enclosed.weight"].moves
+
+
+def test_what_is_registered_is_not_called_hidden():
+    shared = nn.Linear(1, 1)
+    module = nn.Sequential(shared)
+    module.all = [shared]
+    module.by_name = {"first": shared}
+    assert [row.name for row in gw.module_state(module).rows] == ["0.weight", "0.bias"]
+
+
+class Scripted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 2)
+        self.register_buffer("b", torch.ones(1))
+        self.register_buffer("n", torch.ones(1), persistent=False)
+
+    def forward(self, x):
+        return self.l(x) + self.b
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@pytest.mark.parametrize("how", ["script", "trace", "inside"])
+def test_scripted_modules_are_read_from_their_registries(how):
+    module = torch.jit.trace(Scripted(), torch.ones(1, 2)) if how == "trace" else torch.jit.script(Scripted())
+    if how == "inside":
+        module = nn.Sequential(module)
+    state = gw.module_state(module)
+    assert not state.tried
+    assert "a scripted module keeps its tensors in C++" in state.footnotes[0]
+    assert {row.name for row in state.rows if row.saved} == set(module.state_dict())
+    assert {row.name for row in state.rows if row.trained} == {name for name, _ in module.named_parameters()}
+    module.to("meta")
+    held = dict([*module.named_parameters(), *module.named_buffers()])
+    assert {row.name: row.moves for row in state.rows} == {name: one.is_meta for name, one in held.items()}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_entries_that_code_of_a_module_saves_can_not_be_told():
+    module = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(2, 2)), {nn.Linear}, dtype=torch.qint8)
+    state = gw.module_state(module)
+    assert any("can't be told" in note and "0.scale" in note for note in state.footnotes)
+    assert str(len(module.state_dict())) in state.footnotes[-1]
+    assert state.headline == "no tensors that can be told"
+
+
+def test_the_search_is_bounded():
+    module = nn.Linear(1, 1)
+    module.replay = [[0.5] * 1000 for _ in range(2000)]
+    current = module
+    for _ in range(100):
+        current.next = [nn.Identity()]
+        current = current.next[0]
+    start = time.perf_counter()
+    state = gw.module_state(module)
+    assert time.perf_counter() - start < 20
+    assert any("Not all was looked at" in note for note in state.footnotes)
+    assert state["next[0]"].kind == "layer in a plain list"
+
+
+def test_remedies_for_tensors_in_objects_and_functions():
+    module = nn.Linear(1, 1)
+    module.noise = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+    module.settings = Settings(nn.Parameter(torch.ones(2)))
+    shift = torch.ones(1)
+    module.function = lambda x: x + shift
+    state = gw.module_state(module)
+    for row in state.rows[2:]:
+        line = re.match(r"self\.register_\w+\([^)]*\)", row.remedy)[0]
+        exec(line, {"self": module, "shift": shift})
+    after = gw.module_state(module)
+    for name in ("noise_loc", "noise_scale", "settings_scale", "shift"):
+        assert (after[name].moves, after[name].saved) == (True, True)
+    assert after["settings_scale"].trained

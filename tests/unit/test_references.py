@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import re
+import time
 import weakref
 
 import networkx as nx
@@ -228,7 +229,7 @@ def test_a_view_of_a_view_is_one_of_the_nearest():
 def test_what_an_edit_of_a_view_does():
     a, r = leaf(), result()
     found = gw.references(a=a, v=a[:2], r=r, w=r[:2], e=r[:1].expand(3), s=r.split(2)[0])
-    for name, word in (("v", "raises"), ("e", "are refused"), ("s", "raises")):
+    for name, word in (("v", "raises"), ("e", "most in-place edits of e raise"), ("s", "raises")):
         assert word in found.relation("a" if name == "v" else "r", name).edits
     assert "recorded" in found.relation("r", "w").edits
     with pytest.raises(RuntimeError, match="leaf"):
@@ -477,8 +478,105 @@ def test_what_has_no_address_is_not_called_separate():
     assert "may change" in told.edits
     d.mul_(3)
     assert x.inner[0] == 3
-    sparse = torch.eye(2).to_sparse()
-    assert gw.references(s=sparse, d=sparse.detach()).relation("s", "d").kind == "unknown"
+    assert told.shares_storage is None
+    assert (told.shares_version_counter, x._version) == (True, 1)
+    data = gw.references(x=x, data=x.data).relation("x", "data")
+    assert (data.shares_storage, data.shares_version_counter) == (None, False)
+
+
+def sparse_twin():
+    one = torch.eye(2).to_sparse()
+    return one, one.detach()
+
+
+def fake_twin():
+    with torch._subclasses.FakeTensorMode():
+        one = torch.ones(3)
+        return one, one.detach()
+
+
+def nested_twin(layout):
+    def made():
+        one = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
+        return one, one.detach()
+
+    return made
+
+
+def wrapped_twin():
+    one = Wrapper(torch.ones(3))
+    return one, one.detach()
+
+
+HIDDEN = {
+    "wrapper": (wrapped_twin, "would run its code"),
+    "sparse": (sparse_twin, "layout sparse"),
+    "fake": (fake_twin, "FakeTensor"),
+    "nested": (nested_twin(torch.strided), "nested"),
+    "jagged": (nested_twin(torch.jagged), "NestedTensor"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors is in prototype")
+@pytest.mark.parametrize("name", HIDDEN)
+def test_memory_that_can_not_be_read_is_told_as_such(name):
+    make, reason = HIDDEN[name]
+    x, d = make()
+    found = gw.references(x=x, d=d, other=torch.ones(7))
+    told = found.relation("x", "d")
+    assert (told.kind, told.shares_storage, told.shares_version_counter) == ("unknown", None, True)
+    assert reason in told.sentence
+    assert found.relation("d", "other").shares_version_counter is False
+    text = found.to_text()
+    assert "What memory x and d stand on can't be told, nor what else shares it" in text
+    assert "x and d share one version counter" in text
+    assert [line.split()[-1] for line in text.splitlines()[1:4]] == ["told", "told", "m0"]
+    assert "separate" not in text
+    with torch.no_grad():
+        before = x._version
+        d.mul_(3)
+    assert x._version == before + 1
+
+
+def test_inside_a_function_transform_nothing_is_called_separate():
+    seen = []
+
+    def inner(t):
+        seen.append(gw.references(t=t, d=t.detach(), outside=outside))
+        return (t * t).sum()
+
+    outside = torch.ones(3)
+    torch.func.grad(inner)(outside)
+    (found,) = seen
+    assert [found.relation("t", name).kind for name in ("d", "outside")] == ["unknown", "unknown"]
+    assert "inside a function transform" in found.to_text()
+
+
+def test_what_a_view_of_a_wrapper_edits_is_up_to_its_class():
+    class Copying(Wrapper):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            calls.append(func)
+            out = func(*(a.inner if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+            return cls(out.clone()) if isinstance(out, torch.Tensor) else out
+
+    calls = []
+    x = Copying(torch.ones(4))
+    v = x.view(2, 2)
+    before = len(calls)
+    told = gw.references(x=x, v=v).relation("x", "v")
+    assert len(calls) == before
+    assert (told.kind, told.shares_storage) == ("view", None)
+    assert "up to the code of Copying" in told.edits
+    v.inner.mul_(5)
+    assert x.inner[0] == 1
+
+
+def test_two_lazy_parameters_are_separate_and_have_no_memory_yet():
+    layer = nn.LazyLinear(2)
+    found = gw.references(layer=layer)
+    assert found.relation("layer.weight", "layer.bias").kind == "separate"
+    assert found.to_text().count("none yet") == 2
 
 
 def test_tied_weights_and_a_deepcopy():
@@ -867,3 +965,374 @@ def test_a_deep_history_is_followed_only_so_far():
     one = gw.references(h=h)["h"]
     assert one.history is None
     assert one.status == "result"
+
+
+# --- further situations, each against what an edit or a backward pass does ------------------------------------------
+
+
+def test_the_name_of_a_gradient():
+    a, b = leaf(), leaf()
+    a.sum().backward()
+    b.grad = a.grad
+    g, y = a.grad, a * 2
+    y.retain_grad()
+    y.sum().backward()
+    found = gw.references(a=a, b=b, g=g, y=y, yg=y.grad)
+    told = found.relation("a", "g")
+    assert (told.kind, told.source, told.derived, told.shares_storage) == ("gradient", "a", "g", False)
+    assert found.relation("b", "g").kind == "gradient"
+    assert "deepcopy" not in found.relation("a", "b").kind  # one gradient in two places says nothing of copies
+    assert "retain_grad() keeps" in found.relation("y", "yg").sentence
+    assert "retain_grad() keeps them as y.grad" in found.graph.nodes[found["y"].id]["sentence"]
+    before = g.clone()
+    a.sum().backward()
+    assert torch.equal(g, before + 1)  # backward() adds to it
+    a.grad = None
+    assert torch.equal(g, before + 1)
+
+
+def test_what_an_optimizer_holds_is_no_tied_parameter():
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    told = gw.references(model=model, optimizer=optimizer).relation(
+        "model.weight", "optimizer.param_groups[0]['params'][0]"
+    )
+    assert (told.kind, told.same_object) == ("alias", True)
+    assert "the optimizer moves model.weight" in told.sentence
+
+
+def raises(edit):
+    try:
+        edit()
+    except RuntimeError:
+        return True
+    return False
+
+
+SPLITS = {"split": lambda r: r.split(2), "unbind": lambda r: r.unbind(), "chunk": lambda r: r.chunk(2)}
+
+
+@pytest.mark.parametrize("make", SPLITS.values(), ids=SPLITS)
+def test_edits_of_what_one_operation_splits(make):
+    r = result()
+    x, y = make(r)[:2]
+    found = gw.references(r=r, x=x, y=y)
+    assert (
+        "raises outside of no_grad because the operation that made x makes several views"
+        in found.relation("r", "x").edits
+    )
+    assert "raises outside of no_grad" in found.relation("x", "y").edits
+    assert raises(lambda: x.mul_(2))
+    with torch.no_grad():
+        x.mul_(2)
+    assert r[0] == 4
+    untracked = r.detach()
+    x = make(untracked)[0]
+    assert "raises" not in gw.references(r=untracked, x=x).relation("r", "x").edits
+    x.mul_(2)
+    assert untracked[0] == 8
+
+
+def test_edits_of_an_expanded_tensor():
+    base = torch.ones(1)
+    e = base.expand(3)
+    assert "those that do not (fill_()) change base too" in gw.references(base=base, e=e).relation("base", "e").edits
+    assert raises(lambda: e.mul_(2))
+    e.fill_(5)
+    assert base == 5
+
+
+class AsItIs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def test_edits_of_what_a_custom_function_returned_as_it_is():
+    r = result()
+    x = AsItIs.apply(r)
+    assert (
+        "raises outside of no_grad because a custom Function made x" in gw.references(r=r, x=x).relation("r", "x").edits
+    )
+    assert raises(lambda: x.mul_(2))
+
+
+COMPLEX = {
+    "z.real": lambda z: z.real,
+    "z.imag": lambda z: z.imag,
+    "view_as_real(z)": torch.view_as_real,
+    "z, conjugated": lambda z: z.conj(),
+    "z[1:], conjugated": lambda z: z[1:].conj(),
+}
+
+
+@pytest.mark.parametrize("part", COMPLEX)
+def test_parts_of_complex_tensors(part):
+    z = torch.tensor([1 + 2j, 3 + 4j])
+    v = COMPLEX[part](z)
+    told = gw.references(z=z, v=v).relation("z", "v")
+    assert (told.kind, told.part) == ("view", part)
+    before = z.clone()
+    v.mul_(2)
+    assert not torch.equal(z, before)
+
+
+def test_bytes_read_as_another_type():
+    a = torch.ones(2)
+    told = gw.references(a=a, b=a.view(torch.int32)).relation("a", "b")
+    assert told.part == "the bytes of a, read as int32"
+    store = bytearray(16)
+    t, u = torch.frombuffer(store, dtype=torch.float32), torch.frombuffer(store, dtype=torch.int32)
+    told = gw.references(t=t, u=u).relation("t", "u")
+    assert told.kind == "external"
+    assert "frombuffer()" in told.what
+    u.fill_(1)
+    assert t[0] != 0
+    assert t._version == 0
+
+
+def test_arrays_among_each_other():
+    n = np.arange(4.0)
+    t = torch.from_numpy(n)
+    found = gw.references(t=t, n=n, part=n[1:3], back=n[::-1], other=n.copy())
+    assert found.relation("n", "part").sentence.startswith("part and n are numpy arrays on one memory (n[1:3])")
+    assert found.relation("part", "n") == found.relation("n", "part")
+    assert found.relation("t", "back").part == "t, reversed"
+    assert found.relation("n", "back").part == "n, reversed"
+    assert "version" not in found.relation("n", "part").edits
+    assert found.relation("n", "other").kind == "separate"
+
+
+def test_fresh_parameters_of_one_model_are_no_copies_of_each_other():
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(3), nn.LayerNorm(3))
+    found = gw.references(model=model)
+    assert not any(relation.kind == "deepcopy" for relation in found.relations)
+    assert found.relation("model.0.weight", "model.1.weight").kind == "separate"
+    assert (
+        gw.references(model=model, twin=copy.deepcopy(model)).relation("model.0.bias", "twin.0.bias").kind == "deepcopy"
+    )
+
+
+def test_a_part_of_what_was_made_under_inference_mode():
+    with torch.inference_mode():
+        c = torch.arange(4.0)
+        e = c[1:]
+        told = gw.references(e=e, c=c).relation("e", "c")
+        assert (told.kind, told.source, told.derived, told.part) == ("view", "c", "e", "c[1:]")
+        assert "both made under inference_mode" in told.what
+        e.mul_(2)
+        assert c[1] == 2
+
+
+def test_parts_of_a_tensor_without_a_name_are_told():
+    whole = torch.arange(8.0)
+    first, last = whole[:4].detach(), whole[4:].detach()
+    del whole
+    (text,) = [s for s in gw.references(first=first, last=last).sentences if "parts of one memory" in s]
+    assert "do not overlap" in text
+    version = first._version
+    last.mul_(2)
+    assert first._version == version + 1  # as the sentence says
+    assert "by the version counter that they share" in text
+
+
+def test_a_new_leaf_on_a_leaf_stops_gradients_on_a_result_it_says_what_is_cut_off():
+    a, r = leaf(), result()
+    told = gw.references(a=a, b=torch.tensor(a.tolist(), requires_grad=True)).relation("a", "b")
+    assert told.gradients == "gradients arrive at b and stop there, and none reaches a"
+    told = gw.references(r=r, b=torch.tensor(r.tolist(), requires_grad=True)).relation("r", "b")
+    assert told.gradients.endswith("so that nothing before r learns from it")
+
+
+# --- between two looks ----------------------------------------------------------------------------------------------
+
+
+def changed(tensors, act):
+    """What became of each name while `act` did something to the names."""
+    before = gw.references(**tensors)
+    act(tensors)
+    return {change.name: change for change in gw.references(**tensors).since(before)}
+
+
+def test_an_edit_elsewhere_on_the_memory_is_told_from_one_here():
+    w = torch.ones(4)
+    found = changed({"w": w, "v": w[:2], "u": w[2:]}, lambda e: e["v"].mul_(3))
+    assert [found[name].kind for name in "wvu"] == ["edited"] * 3
+    assert "every name of it sees the new numbers" in found["w"].sentence
+    assert "with the same numbers, but counts as edited (version 0, now 1)" in found["u"].sentence
+
+
+def test_other_memory_under_one_tensor():
+    w = leaf()
+    d = w.detach()
+
+    def swap(e):
+        e["w"].data = torch.zeros(4)
+
+    found = changed({"w": w, "d": d}, swap)
+    assert found["w"].kind == "rewritten"
+    assert "on other memory" in found["w"].sentence
+    assert found["d"].kind == "same"
+    w.data.mul_(0)
+    assert d[0] == 1
+    told = changed({"s": torch.ones(2)}, lambda e: e["s"].share_memory_())["s"]
+    assert "it stands on other memory now" in told.sentence
+
+
+def test_of_a_big_tensor_only_samples_are_called_unchanged():
+    def write(e):
+        e["w"].data[5] = 1
+
+    told = changed({"w": torch.zeros(1 << 20)}, write)["w"]
+    assert "65,536 of its 1,048,576 numbers were compared" in told.sentence
+    assert "unchanged" not in told.sentence
+
+
+def test_a_sum_of_losses_that_keeps_every_graph():
+    w = leaf()
+
+    def add(e):
+        for _ in range(3):
+            e["total"] = e["total"] + w.sum()
+
+    def add_numbers(e):
+        for _ in range(3):
+            e["total"] += w.sum().item()
+
+    told = changed({"total": torch.zeros(())}, add)["total"]
+    assert re.search(r"with a history of \d+ nodes: in a loop it grows", told.sentence)
+    assert "history" not in changed({"total": torch.zeros(())}, add_numbers)["total"].sentence
+
+    def add_in_place(e):
+        e["total"] += w.sum()
+
+    assert "with a history of" in changed({"total": torch.zeros(())}, add_in_place)["total"].sentence
+
+
+def test_changes_that_are_no_edits():
+    assert "retain_grad() keeps" in changed({"y": leaf() * 2}, lambda e: e["y"].retain_grad())["y"].sentence
+    told = changed({"n": np.ones(2)}, lambda e: None)["n"]
+    assert told.sentence == "n is the same array; its numbers were not compared."
+    told = changed({"t": torch.ones(2)}, lambda e: e.update(t=torch.ones(2, dtype=torch.int64)))["t"]
+    assert "2 i64, no longer 2 f32" in told.sentence
+    with torch.inference_mode():
+        told = changed({"c": torch.ones(2)}, lambda e: e["c"].mul_(2))["c"]
+    assert "keeps no version" in told.sentence
+
+
+# --- much, and hostile ----------------------------------------------------------------------------------------------
+
+
+def test_a_proxy_of_a_module_is_no_module():
+    model = nn.Sequential(nn.Linear(1, 1))
+    proxy = weakref.proxy(model[0])
+    model.part = proxy  # torch registers it as a child
+    assert model._modules["part"] is proxy
+    assert gw.references(model=model).names == ("model.0.weight", "model.0.bias")
+    assert [row.name for row in gw.module_state(model).rows] == ["0.weight", "0.bias"]
+
+
+def test_thousands_of_equal_tensors_and_views():
+    base = torch.zeros(3000)
+    start = time.perf_counter()
+    found = gw.references(base=base, views=list(base), equal=[torch.ones(1) for _ in range(3000)])
+    assert time.perf_counter() - start < 20
+    assert len(found) == 6001
+    assert found.relation("base", "views[2999]").part == "base[2999]"
+    assert found.origin("equal[2999]").source == "equal[0]"
+
+
+LOUD = []
+
+
+class Loudest(torch.Tensor):
+    @property
+    def grad(self):
+        LOUD.append("grad")
+        raise RuntimeError
+
+    @property
+    def _cdata(self):
+        LOUD.append("_cdata")
+        raise RuntimeError
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        LOUD.append("function")
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_what_a_class_has_under_torchs_names_is_not_run():
+    one = torch.ones(3).as_subclass(Loudest)
+    other = torch.Tensor.detach(one)
+    LOUD.clear()
+    told = gw.references(one=one, other=other).relation("one", "other")
+    assert (told.kind, told.shares_version_counter) == ("detached", True)
+    assert LOUD == []
+
+
+def test_edits_and_gradients_of_views_far_from_their_leaf():
+    x = torch.ones(2, 4)
+    early = x[0]
+    x.requires_grad_()
+    late = early.view(2, 2)  # of a view that says requires_grad=True, but has no history
+    told = gw.references(x=x, late=late).relation("x", "late")
+    assert told.gradients == "its history does not lead to x, so no gradient passes"
+    assert torch.autograd.grad(late.sum(), x, allow_unused=True) == (None,)
+    wide = torch.ones(3, requires_grad=True).expand(2, 3)
+    row = wide[0]
+    told = gw.references(wide=wide, row=row).relation("wide", "row")
+    assert told.edits.endswith("raises outside of no_grad because row is a view of a leaf")
+    assert raises(lambda: row.mul_(2))
+    z = torch.tensor([1 + 2j], requires_grad=True)
+    told = gw.references(z=z, real=z.real, pairs=torch.view_as_real(z)).relation("real", "pairs")
+    assert "writing raises outside of no_grad" in told.edits
+    assert raises(lambda: z.real.mul_(2))
+
+
+def test_a_view_under_no_grad_is_no_detach_of_another_detach():
+    a = leaf()
+    with torch.no_grad():
+        row = a[:2]
+    told = gw.references(row=row, d=a.detach()).relation("row", "d")
+    assert (told.kind, told.shares_storage) == ("siblings", True)
+
+
+class Swapped(Wrapper):
+    """A parameter that `module.to()` swaps for another."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        one = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        one.inner = inner
+        return one
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Swapped(inner["inner"])
+
+
+def test_to_can_still_swap_what_was_looked_at():
+    layer = nn.Linear(2, 2)
+    layer.weight = nn.Parameter(Swapped(torch.ones(2, 2)))
+    before = gw.references(layer=layer)
+    layer.to(torch.float64)
+    assert layer.weight.dtype is torch.float64
+    told = {change.name: change for change in gw.references(layer=layer).since(before)}
+    assert "can't be told" in told["layer.weight"].sentence
+    assert told["layer.bias"].kind == "flagged"
+    plain = nn.Linear(2, 2)
+    try:
+        torch.__future__.set_swap_module_params_on_conversion(True)
+        before = gw.references(plain=plain)
+        plain.to(torch.float64)
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(False)
+    assert plain.weight.dtype is torch.float64

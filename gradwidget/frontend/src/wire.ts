@@ -307,6 +307,7 @@ export interface TensorCorner {
 export interface ReferencesPayload {
   v: number;
   height: number;
+  names_width: number; // px that the names need
   names: ReferenceName[];
   objects: ReferenceObject[];
   memory: ReferenceMemory[];
@@ -316,6 +317,7 @@ export interface ReferencesPayload {
 
 export interface ReferenceName {
   text: string;
+  short: string; // what is shown of it
   top: number;
   height: number;
   object: number; // index into objects
@@ -333,6 +335,7 @@ export interface ReferenceObject {
   tone: "good" | "warn" | "mute";
   leaf: boolean;
   dashed: boolean; // no gradient arrives or passes
+  tall: boolean; // has room for a line more
   names: string[];
   about: string; // one sentence
   node: number | null; // its node in the graph

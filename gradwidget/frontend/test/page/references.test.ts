@@ -53,9 +53,16 @@ describe("the references tab", () => {
     await vi.waitFor(() => expect(find(".gw-graph-tab")[0]?.hasAttribute("inert")).toBe(false));
   });
 
+  it("shows a long name without its middle, and whole on hover", async () => {
+    const { find } = await opened(golden("hostile-before"));
+    const pill = find("[data-gw-ref-name]").find((one) => one.title.startsWith("xxx"));
+    expect(pill?.title.length).toBeGreaterThan(60);
+    expect(pill?.textContent).toMatch(/^x{9}…x{18}$/);
+  });
+
   it("shows hostile names as text", async () => {
     const { find } = await opened(golden("hostile-before"));
-    expect(find("[data-gw-ref-name]").some((one) => one.textContent?.includes("<img"))).toBe(true);
+    expect(find("[data-gw-ref-name]").some((one) => one.textContent?.includes("</script>"))).toBe(true);
     expect(find(".gw-references img, .gw-references script")).toHaveLength(0);
   });
 

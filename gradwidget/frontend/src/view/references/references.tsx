@@ -31,7 +31,7 @@ interface ColumnsProps extends Omit<Props, "named"> {
 }
 
 function Columns({ found, selected, onJump, onLeave }: ColumnsProps) {
-  const { names, objects, memory, sentences, height, left_out } = found;
+  const { names, objects, memory, sentences, height, names_width, left_out } = found;
   const [over, setOver] = useState<number | null>(null);
   const chosen = selected === null ? -1 : objects.findIndex(({ node }) => node === selected);
   const lit = over ?? (chosen < 0 ? null : chosen);
@@ -55,7 +55,7 @@ function Columns({ found, selected, onJump, onLeave }: ColumnsProps) {
   };
   const size = { height: `${height}px` };
   return (
-    <div class="gw-refs">
+    <div class="gw-refs" style={{ "--gw-refs-names": `${names_width}px` }}>
       <div class="gw-refs-heads" aria-hidden="true">
         <span>names</span>
         <span />
@@ -76,7 +76,7 @@ function Columns({ found, selected, onJump, onLeave }: ColumnsProps) {
               data-gw-ref-name={name.text}
               {...light(name.object)}
             >
-              {name.text}
+              {name.short}
             </div>
           ))}
         </div>
@@ -91,11 +91,11 @@ function Columns({ found, selected, onJump, onLeave }: ColumnsProps) {
             <button
               key={one.id}
               type="button"
-              class={`gw-refs-object ${one.leaf ? "gw-refs-leaf" : ""} ${one.dashed ? "gw-refs-dashed" : ""} ${glow(i)}`}
+              class={`gw-refs-object ${one.leaf ? "gw-refs-leaf" : ""} ${one.dashed ? "gw-refs-dashed" : ""} ${one.tall ? "gw-refs-tall" : ""} ${glow(i)}`}
               style={place(one)}
               aria-label={spoken(one, sentencesOf(found, i))}
               aria-disabled={one.node === null}
-              title={one.about}
+              title={`${one.about} ${one.note}`}
               data-gw-ref={one.names[0]}
               data-gw-ref-node={one.node ?? ""}
               onClick={() => one.node !== null && onJump(one.node)}
@@ -179,7 +179,7 @@ const place = ({ top, height }: { top: number; height: number }) => ({
 
 const sentencesOf = ({ sentences }: ReferencesPayload, index: number): string[] =>
   sentences
-    .filter(({ objects }) => objects[0] === index)
+    .filter(({ objects }) => objects.includes(index))
     .map(({ parts }) => parts.map(([text]) => text).join(""));
 
 const spoken = (one: ReferenceObject, sentences: string[]): string =>
