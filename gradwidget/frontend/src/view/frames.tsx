@@ -1,6 +1,6 @@
 import type { PlacedFrame } from "../scene";
 import type { Measure } from "../scene/text";
-import type { Box } from "./camera";
+import { type Box, meets } from "./camera";
 import { shortened } from "./text";
 
 interface Props {
@@ -10,9 +10,6 @@ interface Props {
   chosen: number | null;
   measure: Measure;
 }
-
-const meets = (a: Box, b: Box): boolean =>
-  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 /** Open groups: a frame with its title, and the button that folds it. */
 export function FrameShapes({ frames, box, far, chosen, measure }: Props) {
