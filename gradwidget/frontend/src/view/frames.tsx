@@ -1,7 +1,7 @@
 import type { PlacedFrame } from "../scene";
 import type { Measure } from "../scene/text";
 import { type Box, meets } from "./camera";
-import { shortened } from "./text";
+import { shortened, shortPath } from "./text";
 
 interface Props {
   frames: PlacedFrame[];
@@ -35,7 +35,7 @@ function Frame({
   const first = shortened(title, room, (text) => measure(text, "title"));
   const second =
     title === first
-      ? shortened(name, room - measure(first, "title") - 7, (text) => measure(text, "code"))
+      ? shortPath(name, room - measure(first, "title") - 7, (text) => measure(text, "code"))
       : "";
   const label = [title, name].filter(Boolean).join(" ");
   return (

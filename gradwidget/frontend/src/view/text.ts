@@ -42,3 +42,24 @@ export function shortened(text: string, room: number, width: (text: string) => n
   }
   return fits > 0 ? `${characters.slice(0, fits).join("")}…` : "";
 }
+
+/** A module's path, or those of the first and the last of a row: what they share, and their beginnings, go first. */
+export function shortPath(text: string, room: number, width: (text: string) => number): string {
+  const forms = [text, ...shorterPaths(text)];
+  return forms.find((form) => width(form) <= room) ?? shortened(forms.at(-1) ?? "", room, width);
+}
+
+const BETWEEN = " … ";
+
+function shorterPaths(text: string): string[] {
+  const [first = "", last, ...more] = text.split(BETWEEN);
+  if (more.length > 0) return [];
+  const start = first.split(".");
+  if (last === undefined) return start.slice(1).map((_, i) => `…${start.slice(i + 1).join(".")}`);
+  const end = last.split(".");
+  const shared = start.findIndex((part, i) => part !== end[i]);
+  if (shared < 1) return [];
+  const rest = end.slice(shared).join(".");
+  const begun = start.slice(0, shared).map((_, i) => `…${start.slice(i + 1).join(".")}`);
+  return [first, ...begun].map((form) => form + BETWEEN + rest);
+}
