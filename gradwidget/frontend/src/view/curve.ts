@@ -59,10 +59,12 @@ export function pointsOn(points: Point[], direction: Direction): Point[] {
 }
 
 function onCurve(from: Point, [a, b]: [Point, Point], to: Point, t: number): Point {
-  const weights = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3];
-  const mix = (way: "x" | "y") =>
-    [from, a, b, to].reduce((sum, point, i) => sum + point[way] * (weights[i] ?? 0), 0);
-  return { x: mix("x"), y: mix("y") };
+  const s = 1 - t;
+  const [w, wa, wb, wt] = [s * s * s, 3 * t * s * s, 3 * t * t * s, t * t * t];
+  return {
+    x: w * from.x + wa * a.x + wb * b.x + wt * to.x,
+    y: w * from.y + wa * a.y + wb * b.y + wt * to.y,
+  };
 }
 
 export function headPath(points: Point[], direction: Direction): string {
