@@ -343,7 +343,8 @@ export function groupText(graph: GraphPayload, tree: GroupTree, group: number): 
   const parameters = groups.parameters[group] ?? 0;
   const named = kind === "module" || kind === "stack";
   const title = named ? type : own;
-  const name = named ? own : "";
+  // A module without a path is called by its class.
+  const name = named && own !== type ? own : "";
   const called = call > 0 ? ` call ${call}` : "";
   const counts = [
     `${compact(count)} node${count === 1 ? "" : "s"}`,
@@ -358,7 +359,7 @@ export function groupText(graph: GraphPayload, tree: GroupTree, group: number): 
   };
   return {
     title,
-    name: name + called,
+    name: (name + called).trim(),
     counts: counts.filter(Boolean).join(" · "),
     hint: [words[kind], `${count} nodes`, parameters > 0 ? `${parameters} parameters` : ""]
       .filter(Boolean)
