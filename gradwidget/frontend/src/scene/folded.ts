@@ -33,6 +33,8 @@ const PORTS = 5;
 /** Wires of the graph that one line remembers. */
 const STANDS = 60;
 const SMALL = 60;
+/** What fits on a screen at half its size. */
+const ROW = 1300;
 const OUTPUT = { width: 56, height: 32 };
 
 export function buildFolded(
@@ -196,7 +198,7 @@ export function buildFolded(
     const port = box < 0 ? 0 : output;
     edges.push({ id, from: idOf(box), output: port, to: id, input: 0, carries: { key, output } });
   });
-  return { nodes, edges, frames: frames.list, left_out: 0 };
+  return { nodes, edges, frames: frames.list, left_out: 0, ...(!small && { row: ROW }) };
 }
 
 /** All wires of the graph that run between the same two boxes and ports. */

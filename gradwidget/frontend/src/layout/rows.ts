@@ -1,0 +1,177 @@
+/**
+ * What would be far longer than a screen is broken into rows, read like lines of text: where no box is cut and few
+ * wires cross. These go around the end of their row, back between the rows, and into the next one.
+ */
+import type { Point } from "../scene";
+import { at, type Net } from "./net";
+import type { Part } from "./part";
+
+/** More wires than this do not go from row to row. */
+const TRACKS = 5;
+const TRACK = 9;
+/** Between a turn and what is beside it. */
+const TURN = 14;
+const ARRIVE = 22;
+/** Between a row and the wires that go back under it. */
+const CLEAR = 14;
+/** What all rows together come to, as their length to their breadth. */
+const SHAPE = 1.7;
+/** How far from its even share a row may end. */
+const SLACK = 0.4;
+
+interface Cut {
+  x: number;
+  ys: number[]; // of the wires that cross, sorted
+}
+
+interface Row {
+  from: number;
+  to: number;
+  top: number;
+  bottom: number;
+  /** From where it stood to where it stands. */
+  dx: number;
+  dy: number;
+}
+
+export function inRows(part: Part, net: Net, longest: number): Part {
+  const even = Math.sqrt(part.length / (SHAPE * (part.breadth + 3 * CLEAR)));
+  const count = Math.min(Math.ceil(part.length / longest), Math.round(even));
+  if (part.length <= longest * 1.25 || count < 2) return part;
+  const cuts = choose(cutsOf(part, net), part.length, count);
+  if (cuts.length === 0) return part;
+  const rows = placed(rowsOf(part, net, cuts), cuts);
+  const turns = cuts.map((cut, i) => turnsOf(cut, at(rows, i), at(rows, i + 1)));
+  const rowOf = (x: number) => {
+    const found = rows.findIndex((row) => x < row.to);
+    return found < 0 ? rows.length - 1 : found;
+  };
+  const end = Math.max(
+    ...rows.map((row, i) => row.to + row.dx + (i < cuts.length ? roomOf(at(cuts, i)) : 0)),
+  );
+  const moved = ({ x, y }: Point): Point => {
+    const { dx, dy } = at(rows, rowOf(x));
+    return { x: x + dx, y: y + dy };
+  };
+  const routes = part.routes.map((route) => {
+    const points: Point[] = [];
+    route.forEach((to, i) => {
+      const from = route[i - 1];
+      if (from) {
+        const [a, b] = [rowOf(from.x), rowOf(to.x)];
+        for (let r = a; r < b; r += 1) points.push(...(at(turns, r).get(from.y) ?? []));
+        for (let r = a; r > b; r -= 1) points.push(...[...(at(turns, r - 1).get(from.y) ?? [])].reverse());
+      }
+      points.push(moved(to));
+    });
+    return points;
+  });
+  const boxes = part.boxes.map(moved);
+  // the ports at the end stand on the border of all rows
+  net.wires.forEach(({ to }, i) => {
+    const last = net.exits?.has(to) ? routes[i]?.at(-1) : undefined;
+    if (last && last.x < end) routes[i]?.push({ x: end, y: last.y });
+  });
+  for (const exit of net.exits ?? []) boxes[exit] = { x: end, y: at(boxes, exit).y };
+  const last = at(rows, rows.length - 1);
+  return { boxes, routes, length: end, breadth: last.bottom + last.dy };
+}
+
+const roomOf = (cut: Cut) => TURN + TRACK * cut.ys.length;
+
+/** Every place where the part can be cut: before a layer, where all wires that cross run straight. */
+function cutsOf(part: Part, net: Net): Cut[] {
+  const spans = part.boxes
+    .flatMap(({ x }, v) => (at(net.length, v) > 0 ? [[x, x + at(net.length, v)] as const] : []))
+    .sort((a, b) => a[0] - b[0]);
+  const found: Cut[] = [];
+  let covered = spans[0]?.[1] ?? 0;
+  for (const [start, stop] of spans) {
+    const x = start - 8;
+    if (x > covered + 8) {
+      const ys = crossing(part, x);
+      if (ys && ys.length <= TRACKS) found.push({ x, ys });
+    }
+    covered = Math.max(covered, stop);
+  }
+  return found;
+}
+
+function crossing(part: Part, x: number): number[] | null {
+  const ys = new Set<number>();
+  for (const route of part.routes)
+    for (let i = 1; i < route.length; i += 1) {
+      const [from, to] = [at(route, i - 1), at(route, i)];
+      if (from.x < x === to.x < x) continue;
+      if (from.y !== to.y) return null;
+      ys.add(from.y);
+    }
+  return [...ys].sort((a, b) => a - b);
+}
+
+/** Those nearest to where even rows would end. */
+function choose(cuts: Cut[], length: number, count: number): Cut[] {
+  const chosen: Cut[] = [];
+  for (let i = 1; i < count; i += 1) {
+    const target = (length * i) / count;
+    const off = (cut: Cut) => Math.abs(cut.x - target);
+    const near = cuts.filter((cut) => off(cut) < (SLACK * length) / count && cut.x > (chosen.at(-1)?.x ?? 0));
+    if (near.length > 0) chosen.push(near.reduce((a, b) => (off(b) < off(a) ? b : a)));
+  }
+  return chosen;
+}
+
+function rowsOf(part: Part, net: Net, cuts: Cut[]): Row[] {
+  const edges = [Number.NEGATIVE_INFINITY, ...cuts.map(({ x }) => x), Number.POSITIVE_INFINITY];
+  return edges.slice(1).map((to, i) => {
+    const from = at(edges, i);
+    let [top, bottom] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    const cover = (low: number, high: number) => {
+      top = Math.min(top, low);
+      bottom = Math.max(bottom, high);
+    };
+    part.boxes.forEach(({ x, y }, v) => {
+      if (x >= from && x < to) cover(y, y + at(net.breadth, v));
+    });
+    for (const route of part.routes)
+      for (let p = 1; p < route.length; p += 1) {
+        const [a, b] = [at(route, p - 1), at(route, p)];
+        if (Math.max(a.x, b.x) >= from && Math.min(a.x, b.x) < to)
+          cover(Math.min(a.y, b.y), Math.max(a.y, b.y));
+      }
+    return { from: Math.max(0, from), to: Math.min(part.length, to), top, bottom, dx: 0, dy: 0 };
+  });
+}
+
+function placed(rows: Row[], cuts: Cut[]): Row[] {
+  let y = 0;
+  return rows.map((row, i) => {
+    const before = i > 0 ? at(cuts, i - 1) : null;
+    if (before) y += 2 * CLEAR + TRACK * before.ys.length;
+    const dx = before ? roomOf(before) + ARRIVE - 8 - row.from : 0;
+    const found = { ...row, dx, dy: y - row.top };
+    y += row.bottom - row.top;
+    return found;
+  });
+}
+
+/** For each wire that crosses, by where it does, the way from row to row: no two of these ways cross. */
+function turnsOf(cut: Cut, row: Row, next: Row): Map<number, Point[]> {
+  return new Map(
+    cut.ys.map((y, t) => {
+      const track = TRACK * (cut.ys.length - 1 - t);
+      const right = cut.x + row.dx + TURN + track;
+      const between = row.bottom + row.dy + CLEAR + track;
+      const left = TURN + track;
+      return [
+        y,
+        [
+          { x: right, y: y + row.dy },
+          { x: right, y: between },
+          { x: left, y: between },
+          { x: left, y: y + next.dy },
+        ],
+      ];
+    }),
+  );
+}
