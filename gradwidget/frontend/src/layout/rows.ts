@@ -16,8 +16,11 @@ const ARRIVE = 22;
 const CLEAR = 14;
 /** What all rows together come to, as their length to their breadth. */
 const SHAPE = 1.7;
-/** How far from its even share a row may end. */
-const SLACK = 0.4;
+/** A row may be longer than an even share by this. */
+const SLACK = 1.15;
+const MOST = 24;
+/** With more wires than this nobody looks for the best rows. */
+const MANY = 1000;
 
 interface Cut {
   x: number;
@@ -35,12 +38,19 @@ interface Row {
 }
 
 export function inRows(part: Part, net: Net, longest: number): Part {
-  const even = Math.sqrt(part.length / (SHAPE * (part.breadth + 3 * CLEAR)));
-  const count = Math.min(Math.ceil(part.length / longest), Math.round(even));
-  if (part.length <= longest * 1.25 || count < 2) return part;
-  const cuts = choose(cutsOf(part, net), part.length, count);
+  if (part.length <= longest * 1.25 || part.routes.length > MANY) return part;
+  const all = cutsOf(part, net);
+  const most = Math.min(MOST, Math.ceil(part.length / longest));
+  let [cuts, rows]: [Cut[], Row[]] = [[], []];
+  let least = misshapen(part.length, part.breadth);
+  for (let count = 2; count <= most; count += 1) {
+    const some = flowed(all, part.length, part.length / count);
+    const shape = placed(rowsOf(part, net, some), some);
+    const last = at(shape, shape.length - 1);
+    const off = misshapen(endOf(shape, some), last.bottom + last.dy);
+    if (off < least) [least, cuts, rows] = [off, some, shape];
+  }
   if (cuts.length === 0) return part;
-  const rows = placed(rowsOf(part, net, cuts), cuts);
   const turns = cuts.map((cut, i) => turnsOf(cut, at(rows, i), at(rows, i + 1)));
   const rowOf = (x: number) => {
     const found = rows.findIndex((row) => x < row.to);
@@ -77,6 +87,12 @@ export function inRows(part: Part, net: Net, longest: number): Part {
   return { boxes, routes, length: end, breadth: last.bottom + last.dy };
 }
 
+const misshapen = (length: number, breadth: number) => Math.abs(Math.log(length / breadth / SHAPE));
+
+/** How far the rows reach, with the turns behind them. */
+const endOf = (rows: Row[], cuts: Cut[]) =>
+  Math.max(...rows.map((row, i) => row.to + row.dx + (i < cuts.length ? roomOf(at(cuts, i)) : 0)));
+
 const roomOf = (cut: Cut) => TURN + TRACK * cut.ys.length;
 
 /** Every place where the part can be cut: before a layer, where all wires that cross run straight. */
@@ -109,14 +125,15 @@ function crossing(part: Part, x: number): number[] | null {
   return [...ys].sort((a, b) => a - b);
 }
 
-/** Those nearest to where even rows would end. */
-function choose(cuts: Cut[], length: number, count: number): Cut[] {
+/** As text flows: each row as full as it can be, where a single box is longer it has a row of its own. */
+function flowed(cuts: Cut[], length: number, row: number): Cut[] {
   const chosen: Cut[] = [];
-  for (let i = 1; i < count; i += 1) {
-    const target = (length * i) / count;
-    const off = (cut: Cut) => Math.abs(cut.x - target);
-    const near = cuts.filter((cut) => off(cut) < (SLACK * length) / count && cut.x > (chosen.at(-1)?.x ?? 0));
-    if (near.length > 0) chosen.push(near.reduce((a, b) => (off(b) < off(a) ? b : a)));
+  let start = 0;
+  for (let i = 0; i < cuts.length; i += 1) {
+    const [cut, next] = [at(cuts, i), cuts[i + 1]?.x ?? length];
+    if (next - start <= row * SLACK) continue;
+    chosen.push(cut);
+    start = cut.x;
   }
   return chosen;
 }
