@@ -77,14 +77,32 @@ export function inRows(part: Part, net: Net, longest: number): Part {
     return points;
   });
   const boxes = part.boxes.map(moved);
-  // the ports at the end stand on the border of all rows
-  net.wires.forEach(({ to }, i) => {
-    const last = net.exits?.has(to) ? routes[i]?.at(-1) : undefined;
-    if (last && last.x < end) routes[i]?.push({ x: end, y: last.y });
-  });
-  for (const exit of net.exits ?? []) boxes[exit] = { x: end, y: at(boxes, exit).y };
   const last = at(rows, rows.length - 1);
-  return { boxes, routes, length: end, breadth: last.bottom + last.dy };
+  const level = at(at(cuts, 0).ys, 0) + at(rows, 0).dy;
+  const length = leave(routes, boxes, net, end, level);
+  return { boxes, routes, length, breadth: last.bottom + last.dy };
+}
+
+/**
+ * What leaves a container goes up beside its rows and out where the first of them ended, so that the containers of a
+ * chain stand side by side. Gives how long it is then.
+ */
+function leave(routes: Point[][], boxes: Point[], net: Net, end: number, level: number): number {
+  const exits = [...(net.exits ?? [])].sort((a, b) => at(boxes, a).y - at(boxes, b).y);
+  if (exits.length === 0) return end;
+  const border = end + 2 * TURN + TRACK * exits.length;
+  exits.forEach((exit, t) => {
+    const [x, y] = [end + TURN + TRACK * t, level + TRACK * t];
+    const half = at(net.breadth, exit) / 2;
+    net.wires.forEach(({ to }, i) => {
+      const route = at(routes, i);
+      const from = route.at(-1);
+      if (to !== exit || !from) return;
+      route.push({ x, y: from.y }, { x, y }, { x: border, y });
+    });
+    boxes[exit] = { x: border, y: y - half };
+  });
+  return border;
 }
 
 const misshapen = (length: number, breadth: number) => Math.abs(Math.log(length / breadth / SHAPE));
