@@ -196,7 +196,8 @@ def test_the_camera_never_loses_the_picture(lab):
     figure = lab.widget()
     readable(figure)
 
-    # the sum of the embeddings is the node that stays; all of the model comes after it
+    # the user has moved the view; the sum of the embeddings is the node that stays, all of the model comes after it
+    figure.root.get_by_role("button", name="Zoom in").click()
     total = lab.python("max(k for k, d in w.graph.nodes(data=True) if d['label'] == 'Add')")
     lab.execute(f"w.selected = {total}")
     before = figure.root.locator(f'[data-gw-key="{total}"]').first
