@@ -15,15 +15,22 @@ export function makeMeasure(root: HTMLElement): Measure {
   const context = document.createElement("canvas").getContext("2d");
   const style = getComputedStyle(root);
   const known = new Map<string, number>();
+  const families = new Map<Font, string>();
+  /** Asked once: each question may have the browser work out all styles anew. */
+  const familyOf = (font: Font): string => {
+    const [, family, fallback] = FONTS[font];
+    // Nothing is known of an element outside of the document, where some hosts draw first.
+    const found = families.get(font) ?? style.getPropertyValue(family);
+    if (found) families.set(font, found);
+    return found || fallback;
+  };
   return (text, font) => {
     const id = `${font} ${text}`;
     const before = known.get(id);
     if (before !== undefined) return before;
     let width = [...text].length * GUESS[font];
     if (context) {
-      const [size, family, fallback] = FONTS[font];
-      // Nothing is known of an element outside of the document, where some hosts draw first.
-      context.font = `${size} ${style.getPropertyValue(family) || fallback}`;
+      context.font = `${FONTS[font][0]} ${familyOf(font)}`;
       width = context.measureText(text).width;
     }
     known.set(id, width);
