@@ -631,7 +631,9 @@ def first_collapsed(groups: Sequence[Group], member: Sequence[int]) -> tuple[str
         for i in sorted(level, key=lambda i: (-groups[i].nodes, i)):
             more = loose[i] + len(inside[i]) - 1
             simple = groups[i].kind == "module" and groups[i].nodes <= 4
-            if groups[i].kind != "module" or simple or groups[i].times or boxes + more > OPENED:
+            # Closed, a module around nearly everything would be all there is to see.
+            room = 2 * OPENED if 2 * groups[i].nodes > len(member) else OPENED
+            if groups[i].kind != "module" or simple or groups[i].times or boxes + more > room:
                 continue
             boxes += more
             closed.pop(i)

@@ -98,6 +98,7 @@ class Inspection:
                 self._know(place, root.tensor)
         self.classes: dict[str, Class] = {}
         given = _names.given(names, self.classes)
+        self._given = frozenset(self.classes) if "" in self.classes else frozenset()
         self._take_names(given)
         self._take_names(_names.in_scope(frame, self.classes)[: max(0, _names.LIMIT - len(given))])
         found = _second.find(self.columns, nodes, [root.tensor for root in resolved.roots])
@@ -136,7 +137,8 @@ class Inspection:
     @functools.cached_property
     def fold(self) -> Fold:
         """The tree of groups."""
-        return fold(self.columns, lambda: self.edges, Known(self.names, self.classes, self.modules, self.second))
+        known = Known(self.names, self.classes, self.modules, self.second, self._given)
+        return fold(self.columns, lambda: self.edges, known)
 
     # --- names ---------------------------------------------------------------------------------------------------
 

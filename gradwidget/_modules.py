@@ -34,6 +34,7 @@ class Known(NamedTuple):
     classes: Mapping[str, Class]  # by path
     exact: Mapping[int, Sequence[ModuleCall]]  # by node, as recorded, outermost call first
     second: Collection[int]  # nodes made by a backward pass: no module's
+    given: Collection[str] = ()  # paths of the modules inside of one that was given by itself, whose own path is ""
 
 
 class Calls:
@@ -152,6 +153,9 @@ class _Derivation:
         self._parents = {path.rpartition(".")[0] for path in known.classes if path}
         self._paths: dict[str, tuple[str, ...]] = {}
         self._root = self._only_root()
+        self._given = frozenset(known.given)
+        self._base: str | None = None
+        self._entered: frozenset[int] = frozenset()
         # A module given by itself, without others inside: `names=nn.LSTMCell(...)`.
         self._alone = all(paths[0] == "" for paths in owners.values())
 
@@ -159,6 +163,7 @@ class _Derivation:
         """Write the calls into `calls`, and into `made` which one made which operation."""
         self._calls = calls
         uses, prepared = self._uses()
+        self._find_base(uses, prepared)
         anchors = self._anchors(uses, prepared)
         self._between(anchors, made)
         for position, call in anchors:
@@ -180,10 +185,54 @@ class _Derivation:
         root = next(iter(roots)) if len(roots) == 1 else ""
         return root if root in self._classes and root in self._parents else ""
 
+    def _find_base(self, uses: Mapping[int, Sequence[int]], prepared: set[int]) -> None:
+        """The module around all others gets boxes of its own where they say something.
+
+        That is where it is a `Sequential`, which is known by its members only, and where it was called several times:
+        each time with all that it has. Calls of others whose results go into the next one can't be told from a loop
+        inside of one call.
+        """
+        base = "" if self._given else self._root
+        if base not in self._classes or not (base or self._given):
+            return
+        inside = {leaf for leaf, paths in self._owners.items() if any(self._in_base(path, base) for path in paths[:1])}
+        entered: set[int] = set()
+        seen: set[int] = set()
+        for position in sorted(uses):
+            leaves = inside.intersection(uses[position])
+            if position in prepared or self._order[position] in self._second or not leaves:
+                continue
+            if seen == inside:
+                entered.add(position)
+                seen = set()
+            seen |= leaves
+        sequential = self._classes[base] == Class("Sequential", True)
+        if seen == inside and (sequential or not self._flows(uses.keys() - prepared, entered)):
+            self._entered = frozenset(entered)
+        if self._entered or sequential:
+            self._base = base
+
+    def _flows(self, uses: Collection[int], entered: Collection[int]) -> bool:
+        """Whether something made before one of these positions goes into what uses parameters after it."""
+        place = {key: position for position, key in enumerate(self._order)}
+        latest: list[int] = []  # by position, the last stretch whose parameters are behind it
+        stretch = 0
+        for position, key in enumerate(self._order):
+            stretch += position in entered
+            made_of = [place.get(self._columns.target[edge], -1) for edge in self._edges.inputs[key]]
+            behind = max((latest[p] for p in made_of if 0 <= p < position), default=-1)
+            if position in uses and 0 <= behind < stretch:
+                return True
+            latest.append(stretch if position in uses else behind)
+        return False
+
+    def _in_base(self, path: str, base: str) -> bool:
+        return path in self._given if base == "" else path == base or path.startswith(f"{base}.")
+
     def _path(self, path: str) -> tuple[str, ...]:
         """The modules around a module, outermost first, itself the last."""
         if not path:
-            return ("",) if self._alone else ()
+            return ("",) if self._alone or self._base == "" else ()
         found = self._paths.get(path)
         if found is None:
             parts = path.split(".")
@@ -191,8 +240,12 @@ class _Derivation:
             found = self._paths[path] = tuple(
                 p
                 for p in prefixes
-                if p and p != self._root and p in self._classes and self._classes[p].name not in _CONTAINERS
+                if p in self._classes
+                and self._classes[p].name not in _CONTAINERS
+                and (p != self._root or p == self._base)
             )
+            if self._base == "" and path in self._given:
+                found = self._paths[path] = ("", *found)
         return found
 
     def _uses(self) -> tuple[dict[int, list[int]], set[int]]:
@@ -236,12 +289,13 @@ class _Derivation:
             common = 0
             while common < min(len(chain), len(current)) and current[common][0] == chain[common]:
                 common += 1
-            again = self._again(chain, common, leaves, state)
+            again = 0 if self._enters(chain, position) else self._again(chain, common, leaves, state)
             del current[again:]
             for level in range(again, len(chain)):
                 module = chain[level]
                 use = state.setdefault(module, _Use())
-                if use.number == 0 or not use.leaves.isdisjoint(leaves):
+                entered = module != self._base or position in self._entered
+                if use.number == 0 or (entered and not use.leaves.isdisjoint(leaves)):
                     use.begin()
                 call = Call(current[-1][1] if current else -1, module, self._classes[module].name, use.number)
                 current.append((module, self._calls.add(call)))
@@ -250,9 +304,12 @@ class _Derivation:
             found.append((position, current[-1][1]))
         return found
 
+    def _enters(self, chain: Sequence[str], position: int) -> bool:
+        return chain[0] == self._base and position in self._entered
+
     def _again(self, chain: Sequence[str], common: int, leaves: Sequence[int], state: Mapping[str, _Use]) -> int:
         """The outermost level at which a new call begins: a module is entered anew where it began before."""
-        for level in range(common):
+        for level in range(1 if chain[0] == self._base else 0, common):
             use = state[chain[level]]
             if use.leaves.isdisjoint(leaves):
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import pytest
 import torch
 from browser.lab import Complaints, Figure, Select
@@ -137,3 +138,48 @@ def test_without_scripts_the_graph_is_told_as_text(opened, browser, tmp_path):
     page.goto(path.as_uri())
     expect(page.locator("noscript pre")).to_contain_text("e = Mul: 5 nodes, 4 edges")
     context.close()
+
+
+def test_a_folded_page_is_searched_looked_at_in_part_and_mapped(opened):
+    w = model()
+    keys = [k for k, d in w.graph.nodes(data=True) if d["label"] == "Gelu"]
+    weight = w["h.5.mlp.c_fc.weight"].key
+    reach = len(nx.ancestors(w.graph, weight)) + 1
+    page, figure = opened(w)
+    root = figure.root
+    whole = int(root.get_attribute("data-gw-boxes"))
+    assert whole < 30
+    root.get_by_role("button", name="Fit").click()
+
+    # hits inside of what is folded are counted on it
+    page.keyboard.press("/")
+    root.locator("[data-gw-search]").fill("gelu")
+    expect(root.locator("[data-gw-hits]")).to_have_attribute("data-gw-hits", str(len(keys)))
+    stack = root.locator('[data-gw-group][data-gw-name="h.0 … h.11"]')
+    expect(stack).to_have_attribute("data-gw-found", str(len(keys)))
+
+    # Enter unfolds the way to the one that is meant
+    root.locator("[data-gw-search]").fill("h.5.mlp.c_fc.weight")
+    page.keyboard.press("Enter")
+    leaf = root.locator(f'[data-gw-key="{weight}"]').first
+    expect(leaf).to_be_in_viewport()
+    expect(root.locator("[data-gw-panel-key]")).to_have_attribute("data-gw-panel-key", str(weight))
+
+    # a part of the graph, and back by keyboard
+    opened_boxes = root.get_attribute("data-gw-boxes")
+    expect(root.locator('[data-gw-focus="ancestors"]')).to_have_count(0)
+    root.locator('[data-gw-focus="descendants"]').press("Enter")
+    crumbs = root.locator("[data-gw-crumbs]")
+    expect(crumbs).to_contain_text(f"{reach} nodes")
+    expect(leaf).to_be_in_viewport()
+    crumbs.get_by_role("button", name="whole graph", exact=True).press("Enter")
+    expect(root).to_have_attribute("data-gw-boxes", opened_boxes)
+
+    # the map leads from end to end
+    root.locator('[data-gw-group][data-gw-name="h.4"]').press("Enter")
+    chart = root.locator("[data-gw-map]")
+    expect(chart).to_be_visible()
+    for share, name in ((0.02, "wte"), (0.98, "loss")):
+        box = chart.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * share)
+        expect(root.locator(f'[data-gw-name="{name}"]').first).to_be_in_viewport()

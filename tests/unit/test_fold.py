@@ -144,6 +144,79 @@ def test_a_module_called_twice_is_two_calls():
         assert w.collapsed == ["fc.0 (call 1)", "fc.0 (call 2)"]
 
 
+class Twice(nn.Module):
+    """Two cells, in turns."""
+
+    def __init__(self, out=True):
+        super().__init__()
+        self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.out = nn.Linear(4, 1) if out else nn.Identity()
+
+    def forward(self, x, steps=6):
+        for _ in range(steps):
+            x = self.two(self.one(x).tanh()).tanh()
+        return self.out(x)
+
+
+def sequential():
+    inner = [nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(2)]
+    return nn.Sequential(*inner, nn.Tanh(), nn.Linear(4, 1))
+
+
+def calls_of(fold, path):
+    return [(g.call, g.parent) for g in fold.groups if g.path == path and g.kind == "module"]
+
+
+def test_a_sequential_is_a_box_around_its_members():
+    model = sequential()
+    loss = model(torch.randn(2, 4)).sum()
+    fold = fold_of(loss, model)
+    box = by_id(fold)["Sequential"]
+    assert (box.kind, box.title, box.type, box.parent) == ("module", "Sequential", "Sequential", -1)
+    assert box.parameters == sum(p.numel() for p in model.parameters())
+    assert [by_id(fold)[name].parent for name in ("0", "1", "3")] == [0, 0, 0]
+    assert fold.boxes(["Sequential"]) == 2  # and the sum outside
+    named = by_id(fold_of(loss, {"m": model}))
+    assert (named["m"].nodes, named["m.0"].title) == (box.nodes, "0")
+    with GradWidget(loss) as w:  # by the name in scope
+        w.collapsed = ["model"]
+        assert len(w._inspection.fold.visible(w.collapsed)) == 2
+
+
+@pytest.mark.parametrize("make", [sequential, Twice, lambda: gpt(3)[0]], ids=["sequential", "loop", "gpt"])
+@pytest.mark.parametrize("name", ["", "m"])
+def test_a_whole_model_called_twice_is_two_boxes(make, name):
+    model = make()
+    inputs = torch.randint(20, (2, 2, 6)) if hasattr(model, "wte") else torch.randn(2, 2, 4)
+    loss = sum(model(x).sum() for x in inputs)
+    found = Inspection((loss,), names={name: model} if name else model, watch=False)
+    assert calls_of(found.fold, name) == [(1, -1), (2, -1)]
+    outside = [k for k, m in enumerate(found.fold.member) if m < 0 and found.kind_of(k) != "leaf"]
+    assert len(outside) <= 4  # the sums
+    assert_acyclic(found.columns, found.fold, [g.id for g in found.fold.groups])
+
+
+def test_a_sequential_fed_by_itself_is_two_boxes():
+    model = sequential()
+    model[-1] = nn.Linear(4, 4)
+    assert calls_of(fold_of(model(model(torch.randn(2, 4))).sum(), model), "") == [(1, -1), (2, -1)]
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_what_repeats_inside_of_a_model_is_no_call_of_it(out):
+    model = Twice(out)
+    fold = fold_of(model(torch.randn(2, 4)).sum(), model)
+    assert calls_of(fold, "") == []
+    assert by_id(fold)["one, two, Tanh × 6"].kind == "repeat"
+
+
+def test_a_long_sequential_opens_with_its_members_in_view():
+    model = nn.Sequential(*(layer for i in range(25) for layer in (nn.Linear(4 + i % 2, 5 - i % 2), nn.Tanh())))
+    fold = fold_of(model(torch.randn(2, 4)).sum(), model)
+    assert "Sequential" not in fold.first
+    assert 20 < fold.boxes(fold.first) <= 150
+
+
 def test_recorded_modules_are_believed():
     model, loss = resnet()
     found = Inspection((loss,), names=model, watch=False)

@@ -62,6 +62,7 @@ export interface Scene {
   edges: SceneEdge[];
   frames?: SceneFrame[]; // parents first
   left_out: number; // nodes of the graph that are not drawn
+  row?: number; // a picture, or a frame, that runs to the right for more than this is broken into rows
 }
 
 export type Direction = "right" | "down";

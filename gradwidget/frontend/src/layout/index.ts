@@ -7,6 +7,7 @@ import { type Component, splitComponents } from "./components";
 import { layoutNested } from "./nested";
 import { at, type Net } from "./net";
 import { type Gaps, gapsFor, isMinor, LEAD_DOWN, type Part, placeNet } from "./part";
+import { inRows } from "./rows";
 
 export interface LayoutOptions {
   direction: Direction;
@@ -50,7 +51,9 @@ export function layout(scene: Scene, options: LayoutOptions): Placed {
 }
 
 function layoutComponent(scene: Scene, component: Component, down: boolean, gaps: Gaps): Part {
-  return placeNet(makeNet(scene, component, down), gaps);
+  const net = makeNet(scene, component, down);
+  const part = placeNet(net, gaps);
+  return down || scene.row === undefined ? part : inRows(part, net, scene.row);
 }
 
 function makeNet(scene: Scene, component: Component, down: boolean): Net {

@@ -7,6 +7,7 @@ import type { Placed, PlacedEdge, PlacedFrame, PlacedNode, Point, Scene } from "
 import type { LayoutOptions } from "./index";
 import { at, type Net } from "./net";
 import { type Gaps, gapsFor, isMinor, LEAD_DOWN, type Part, placeNet } from "./part";
+import { inRows } from "./rows";
 
 /** Between a frame and what is in it; above that, its title. */
 const PAD = 16;
@@ -80,6 +81,7 @@ export function layoutNested(scene: Scene, options: LayoutOptions): Placed {
   const frames = scene.frames ?? [];
   const numbers = scene.nodes.some((node) => node.room > 0);
   const gaps = gapsFor(down, numbers);
+  const row = down ? null : (scene.row ?? null);
   // container 0 is the picture, container i + 1 is frame i
   const containers = [new Container(0), ...frames.map((frame) => new Container(frame.width))];
   const parent = [-1, ...frames.map((frame) => frame.parent + 1)];
@@ -106,7 +108,7 @@ export function layoutNested(scene: Scene, options: LayoutOptions): Placed {
     if (!home.has(edge.from) || !home.has(edge.to)) return null;
     return trace(edge, containers, parent, home, vertexOfFrame);
   });
-  for (let c = containers.length - 1; c >= 0; c--) place(at(containers, c), c === 0, down, gaps);
+  for (let c = containers.length - 1; c >= 0; c--) place(at(containers, c), c === 0, down, gaps, row);
 
   const point = (along: number, across: number): Point =>
     down ? { x: across, y: along } : { x: along, y: across };
@@ -213,7 +215,13 @@ function frameSize(inner: Container, down: boolean): { length: number; breadth: 
   return { length: Math.max(inner.least, length), breadth: breadth + TITLE + PAD };
 }
 
-function place(container: Container, outermost: boolean, down: boolean, gaps: Gaps): void {
+function place(
+  container: Container,
+  outermost: boolean,
+  down: boolean,
+  gaps: Gaps,
+  row: number | null,
+): void {
   const fixed: NonNullable<Net["fixed"]> = new Map();
   for (const [vertex, inner] of container.frames) {
     const { length, breadth } = frameSize(inner, down);
@@ -249,10 +257,12 @@ function place(container: Container, outermost: boolean, down: boolean, gaps: Ga
     [...(net.entries ?? [])],
     [...(net.exits ?? [])],
     gaps,
+    row,
   ]);
   let part = known.get(name);
   if (!part) {
     part = placeNet(net, gaps);
+    if (row !== null) part = inRows(part, net, row);
     if (known.size >= REMEMBERED) known.clear();
     known.set(name, part);
   }

@@ -33,6 +33,8 @@ const PORTS = 5;
 /** Wires of the graph that one line remembers. */
 const STANDS = 60;
 const SMALL = 60;
+/** What fits on a screen at half its size. */
+const ROW = 1300;
 const OUTPUT = { width: 56, height: 32 };
 
 export function buildFolded(
@@ -196,7 +198,7 @@ export function buildFolded(
     const port = box < 0 ? 0 : output;
     edges.push({ id, from: idOf(box), output: port, to: id, input: 0, carries: { key, output } });
   });
-  return { nodes, edges, frames: frames.list, left_out: 0 };
+  return { nodes, edges, frames: frames.list, left_out: 0, ...(!small && { row: ROW }) };
 }
 
 /** All wires of the graph that run between the same two boxes and ports. */
@@ -343,7 +345,8 @@ export function groupText(graph: GraphPayload, tree: GroupTree, group: number): 
   const parameters = groups.parameters[group] ?? 0;
   const named = kind === "module" || kind === "stack";
   const title = named ? type : own;
-  const name = named ? own : "";
+  // A module without a path is called by its class.
+  const name = named && own !== type ? own : "";
   const called = call > 0 ? ` call ${call}` : "";
   const counts = [
     `${compact(count)} node${count === 1 ? "" : "s"}`,
@@ -358,7 +361,7 @@ export function groupText(graph: GraphPayload, tree: GroupTree, group: number): 
   };
   return {
     title,
-    name: name + called,
+    name: (name + called).trim(),
     counts: counts.filter(Boolean).join(" · "),
     hint: [words[kind], `${count} nodes`, parameters > 0 ? `${parameters} parameters` : ""]
       .filter(Boolean)

@@ -17,6 +17,13 @@ export interface Size {
   height: number;
 }
 
+/** Where the view stands, over a picture of which size. */
+export interface Sight {
+  eye: Eye;
+  width: number;
+  height: number;
+}
+
 /** Small enough for a chain of three thousand boxes. */
 export const MIN_ZOOM = 0.001;
 export const MAX_ZOOM = 4;
@@ -118,6 +125,44 @@ export function clamped(eye: Eye, content: Box, view: Size): Eye {
   const x = within(eye.x, content.x * k, content.width * k, view.width);
   const y = within(eye.y, content.y * k, content.height * k, view.height);
   return x === eye.x && y === eye.y ? eye : { k, x, y };
+}
+
+/** The picture fills the view, as far as it can: no more than a margin beside it where there is more of it. */
+export function filled(eye: Eye, content: Box, view: Size): Eye {
+  const within = (at: number, start: number, length: number, room: number) =>
+    length + 2 * MARGIN <= room
+      ? room / 2 - start - length / 2
+      : clamp(at, room - MARGIN - start - length, MARGIN - start);
+  const { k } = eye;
+  return {
+    k,
+    x: within(eye.x, content.x * k, content.width * k, view.width),
+    y: within(eye.y, content.y * k, content.height * k, view.height),
+  };
+}
+
+/** What stood at one place of the picture and now stands at another stays where it is on the screen. */
+export function seated(eye: Eye, was: Box, now: Box, down: boolean): Eye {
+  const edge = (from: number, to: number) => (from - to) * eye.k;
+  const dx = down ? edge(was.x + was.width / 2, now.x + now.width / 2) : edge(was.x, now.x);
+  const dy = down ? edge(was.y, now.y) : edge(was.y + was.height / 2, now.y + now.height / 2);
+  return { k: eye.k, x: eye.x + dx, y: eye.y + dy };
+}
+
+export const meets = (a: Box, b: Box): boolean =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+/** The same eye where a box is in view, else the nearest one comes into it. */
+export function finding(eye: Eye, boxes: readonly Box[], view: Size): Eye {
+  const sight = seen(eye, view);
+  if (boxes.length === 0 || boxes.some((box) => meets(box, sight))) return eye;
+  const [x, y] = [sight.x + sight.width / 2, sight.y + sight.height / 2];
+  const away = (box: Box) => Math.hypot(box.x + box.width / 2 - x, box.y + box.height / 2 - y);
+  return following(
+    eye,
+    boxes.reduce((a, b) => (away(b) < away(a) ? b : a)),
+    view,
+  );
 }
 
 export function seen(eye: Eye, view: Size): Box {

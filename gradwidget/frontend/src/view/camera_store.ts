@@ -3,12 +3,15 @@ import {
   between,
   clamped,
   type Eye,
+  filled,
+  finding,
   firstSight,
   fitted,
   following,
   paged,
   revealing,
   type Size,
+  seated,
   started,
   zoomedAt,
 } from "./camera";
@@ -18,6 +21,12 @@ const GLIDE_MS = 220;
 const WHOLE = 0.42;
 /** ... else its beginning is, not larger than this. */
 const BEGUN = 0.75;
+
+/** One box, where it was in the picture before and where it is now. */
+export interface Seat {
+  was: Box;
+  now: Box;
+}
 
 /** The camera of one view: told apart from Preact's state so that a pan draws nothing anew. */
 export class Camera {
@@ -29,6 +38,7 @@ export class Camera {
   private touched = false;
   private content: Box = { x: 0, y: 0, width: 1, height: 1 };
   private output: Box | null = null;
+  private boxes: readonly Box[] = [];
   private down = false;
   private frame = 0;
   /** Where a glide leads; null at rest. */
@@ -47,17 +57,37 @@ export class Camera {
     return () => this.listeners.delete(listener);
   }
 
-  show(content: Box, output: Box | null, down: boolean, keep: boolean): void {
+  /** Where the view stands, or where it is on its way to. */
+  get aim(): Eye {
+    return this.target ?? this.eye;
+  }
+
+  show(content: Box, output: Box | null, down: boolean, keep: boolean, boxes: readonly Box[] = []): void {
     this.content = content;
     this.output = output;
     this.down = down;
+    this.boxes = boxes;
     if (!keep) this.touched = false;
-    if (this.touched) this.put(this.eye);
+    if (this.touched) this.put(this.found(clamped(this.eye, content, this.view)));
     else this.home();
   }
 
+  /**
+   * After another picture of the same graph was shown, softly: from what the eye saw of the old one to `to`, else to
+   * first sight, or, where the user had moved the view, with that box where it was.
+   */
+  arrive(from: Eye, seat: Seat | null, to: Eye | null = null): void {
+    if (this.view.width === 0) return;
+    const start = seat ? seated(from, seat.was, seat.now, this.down) : from;
+    const stay = this.touched || to !== null;
+    const end = stay ? this.found(clamped(to ?? start, this.content, this.view)) : this.eye;
+    this.eye = start;
+    this.glide(end);
+    this.touched = stay;
+  }
+
   resize(view: Size): void {
-    const aim = this.target ?? this.eye;
+    const { aim } = this;
     const { subject } = this;
     const kept = subject && following(aim, subject, this.view) === aim ? subject : null;
     this.view = view;
@@ -72,7 +102,7 @@ export class Camera {
 
   /** By so many screens. */
   turnPage(across: number, down: number): void {
-    this.glide(paged(this.target ?? this.eye, across, down, this.content, this.view));
+    this.glide(paged(this.aim, across, down, this.content, this.view));
   }
 
   zoom(factor: number, at = { x: this.view.width / 2, y: this.view.height / 2 }): void {
@@ -100,25 +130,28 @@ export class Camera {
     this.touched = true;
   }
 
-  /** What stood at one place of the picture stands at another: it stays on the screen, then comes into view whole. */
-  keep(was: Box, now: Box): void {
-    const eye = this.target ?? this.eye;
-    const moved = {
-      ...eye,
-      x: eye.x + (was.x - now.x) * eye.k,
-      y: eye.y + (was.y + was.height / 2 - now.y - now.height / 2) * eye.k,
-    };
+  /** What was folded or unfolded stays on the screen, then comes into view whole; or `inner` in it does. */
+  keep({ was, now }: Seat, inner: Box | null = null): void {
+    const moved = seated(this.aim, was, now, this.down);
     this.put(moved);
     const whole = fitted(now, this.view);
-    if (whole.k >= moved.k) this.reveal(now);
+    if (inner) this.reveal(inner);
+    else if (whole.k >= moved.k) this.reveal(now);
     else if (whole.k >= WHOLE) this.glide(whole);
     else this.glide(started(now, this.view, Math.min(moved.k, BEGUN), this.down));
   }
 
-  /** A point of the picture into the middle of the view. */
-  centre(point: { x: number; y: number }): void {
+  /** A point of the picture into the middle of the view, or as near to it as leaves the view full. */
+  centre(point: { x: number; y: number }, soft: boolean): void {
     const { k } = this.eye;
-    this.put({ k, x: this.view.width / 2 - point.x * k, y: this.view.height / 2 - point.y * k });
+    const eye = { k, x: this.view.width / 2 - point.x * k, y: this.view.height / 2 - point.y * k };
+    const end = this.found(filled(eye, this.content, this.view));
+    if (soft) this.glide(end);
+    else this.put(end);
+  }
+
+  private found(eye: Eye): Eye {
+    return finding(eye, this.boxes, this.view);
   }
 
   private home(): void {

@@ -34,6 +34,7 @@ interface Props {
   describe(node: PlacedNode, words: string): string;
   /** A key below zero is a group's, see groupKey. */
   onSelect(key: number | null): void;
+  onEscape(): void;
   onHover(key: number | null): void;
   onOpen(group: number): void;
   onClose(group: number): void;
@@ -64,6 +65,7 @@ export function Canvas({
   look,
   describe,
   onSelect,
+  onEscape,
   onHover,
   onOpen,
   onClose,
@@ -271,7 +273,7 @@ export function Canvas({
       if (group !== null) close(group);
     } else if (event.key === "Enter" && here?.role === "group") open(groupKey(here.key));
     else if (event.key === "Enter" || event.key === " ") here && onSelect(here.key);
-    else if (event.key === "Escape") onSelect(null);
+    else if (event.key === "Escape") onEscape();
     else if (event.key === "+" || event.key === "=") camera.zoom(ZOOM_STEP);
     else if (event.key === "-") camera.zoom(1 / ZOOM_STEP);
     else if (event.key === "0") camera.fit();

@@ -8,6 +8,9 @@ const HEAD_HALF = 4.2;
 const round = (value: number) => Math.round(value * 10) / 10;
 const at = ({ x, y }: Point) => `${round(x)} ${round(y)}`;
 
+/** Of a corner between two straight pieces. */
+const CORNER = 7;
+
 /** A smooth line that leaves and arrives along the direction of the picture; it stops where its head begins. */
 export function wirePath(points: Point[], direction: Direction): string {
   const first = points[0];
@@ -17,21 +20,35 @@ export function wirePath(points: Point[], direction: Direction): string {
   const end = right ? { x: last.x - HEAD_LENGTH + 1, y: last.y } : { x: last.x, y: last.y - HEAD_LENGTH + 1 };
   let path = `M${at(first)}`;
   let from = first;
-  for (const to of [...points.slice(1, -1), end]) {
-    path += segment(from, to, right);
+  const rest = [...points.slice(1, -1), end];
+  rest.forEach((to, i) => {
+    const next = rest[i + 1];
+    const bend = bendOf(from, to, right);
+    if (bend) path += `C${at(bend[0])} ${at(bend[1])} ${at(to)}`;
+    else if (next && turns(from, to, next))
+      path += `L${at(towards(to, from))}Q${at(to)} ${at(towards(to, next))}`;
+    else path += `L${at(to)}`;
     from = to;
-  }
+  });
   return path;
 }
 
-function segment(from: Point, to: Point, right: boolean): string {
-  const bend = bendOf(from, to, right);
-  return bend ? `C${at(bend[0])} ${at(bend[1])} ${at(to)}` : `L${at(to)}`;
+/** From along to across, or the other way. */
+function turns(from: Point, to: Point, next: Point): boolean {
+  const flat = (a: Point, b: Point) => Math.abs(a.y - b.y) < 0.5;
+  const steep = (a: Point, b: Point) => Math.abs(a.x - b.x) < 0.5;
+  return (flat(from, to) && steep(to, next)) || (steep(from, to) && flat(to, next));
+}
+
+function towards(from: Point, to: Point): Point {
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const share = Math.min(CORNER, length / 2) / length;
+  return { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
 }
 
 /** The two handles between way points; null where the line is straight. */
 function bendOf(from: Point, to: Point, right: boolean): [Point, Point] | null {
-  if (right ? Math.abs(from.y - to.y) < 0.5 : Math.abs(from.x - to.x) < 0.5) return null;
+  if (Math.abs(from.y - to.y) < 0.5 || Math.abs(from.x - to.x) < 0.5) return null;
   const bend = (right ? to.x - from.x : to.y - from.y) / 2;
   return right
     ? [
@@ -59,10 +76,12 @@ export function pointsOn(points: Point[], direction: Direction): Point[] {
 }
 
 function onCurve(from: Point, [a, b]: [Point, Point], to: Point, t: number): Point {
-  const weights = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3];
-  const mix = (way: "x" | "y") =>
-    [from, a, b, to].reduce((sum, point, i) => sum + point[way] * (weights[i] ?? 0), 0);
-  return { x: mix("x"), y: mix("y") };
+  const s = 1 - t;
+  const [w, wa, wb, wt] = [s * s * s, 3 * t * s * s, 3 * t * t * s, t * t * t];
+  return {
+    x: w * from.x + wa * a.x + wb * b.x + wt * to.x,
+    y: w * from.y + wa * a.y + wb * b.y + wt * to.y,
+  };
 }
 
 export function headPath(points: Point[], direction: Direction): string {

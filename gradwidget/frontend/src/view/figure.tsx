@@ -5,15 +5,16 @@ import { groupKey, type PlacedNode } from "../scene";
 import { GroupTree } from "../scene/tree";
 import type { GraphPayload } from "../wire";
 import { BadBanner } from "./bad_banner";
+import type { Sight } from "./camera";
 import { Camera } from "./camera_store";
 import { Canvas } from "./canvas";
 import { CellStrip } from "./cells/strip";
 import { cellTexts, useCells } from "./cells/use_cells";
 import { CodeIndex } from "./code/code_index";
 import { CodePane } from "./code/pane";
-import { type Focus, type Kin, Kinship } from "./focus";
+import { type Focus, type Kin, Kinship, sidesOf } from "./focus";
 import { Breadcrumbs, FocusActions } from "./focus_bar";
-import { useAnchor, useFolding } from "./folding";
+import { type Anchor, useFolding } from "./folding";
 import { GroupLooks } from "./grad/group_look";
 import { type Colour, type Look, lookOf } from "./grad/looks";
 import { scaleOf } from "./grad/scale";
@@ -88,8 +89,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const [trail, setTrail] = useState<Focus[]>([]);
   useLayoutEffect(() => setTrail([]), [graph]);
   const focus = trail.at(-1) ?? null;
-  const anchor = useRef<(group: number) => void>(() => {});
-  const folding = useFolding(host, tree, (group) => anchor.current(group));
+  const memory = useRef<Sight | null>(null);
+  const anchor = useRef<Anchor>(() => {});
+  const folding = useFolding(host, tree, (group, key) => anchor.current(group, key));
   const { collapsed } = folding;
   const scene = useScene(graph, tree, collapsed, focus, measure);
   const { placed, error } = useLayout(placer, scene, direction);
@@ -101,6 +103,10 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   }, [selected]);
   useLayoutEffect(() => setGroup(null), [graph]);
   const picked = selected ?? (group === null ? null : groupKey(group));
+  // What is chosen elsewhere, in the panel or from Python, is looked for in the whole graph.
+  useLayoutEffect(() => {
+    if (selected !== null && focus && !focus.keys.has(selected)) setTrail([]);
+  }, [selected]);
   const answer = useDetail(host, selected);
   const cells = useCells(live);
   const index = useMemo(() => new GraphIndex(graph), [graph]);
@@ -171,11 +177,9 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
 
   const frame = useRef<HTMLDivElement>(null);
   useFrame(frame, camera);
-  useShow(camera, placed, frame, picked, net);
+  anchor.current = useShow({ camera, placed, frame, selected: picked, net, tree, focus, memory });
   useReveal(camera, picked, net);
   useFollow(camera, worker, net);
-  // After the picture was shown to the camera, which ends its glides.
-  anchor.current = useAnchor(camera, placed);
   useLayoutEffect(() => {
     if (placed) mark("data-gw-boxes", String(placed.nodes.filter(isButton).length));
   }, [placed, mark]);
@@ -211,10 +215,18 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
   const hits = useMemo(() => hitsOf(search.found, holder), [search.found, holder]);
   const kinship = useMemo(() => lazily(() => new Kinship(graph)), [graph]);
   const [pathFrom, setPathFrom] = useState<number | null>(null);
+  const [pathless, setPathless] = useState<{ at: number; text: string } | null>(null);
   const called = (key: number) => (key < 0 ? (graph.groups.title[groupKey(key)] ?? "") : index.called(key));
   const keysOf = (key: number) => (key < 0 ? [...tree.members(groupKey(key))] : [key]);
   const lookAt = (title: string, keys: ReadonlySet<number>) => {
-    if (keys.size > 0) setTrail([...trail, { title, keys }]);
+    const from = placed && { eye: camera.aim, width: placed.width, height: placed.height };
+    setTrail([...trail, { title, keys, from }]);
+  };
+  const lookBack = (to: number) => {
+    memory.current = trail[to]?.from ?? null;
+    setTrail(trail.slice(0, to));
+    // The button that was pressed is gone.
+    frame.current?.querySelector<SVGSVGElement>(".gw-surface")?.focus({ preventScroll: true });
   };
   const kin = (key: number, which: Kin) => {
     const all = kinship().reach(keysOf(key), which);
@@ -222,16 +234,26 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
     lookAt(`${which === "ancestors" ? "up to" : "from"} ${called(key)}`, keys);
   };
   const path = (key: number) => {
-    if (pathFrom === null || pathFrom === key) setPathFrom(pathFrom === key ? null : key);
-    else {
-      lookAt(`${called(pathFrom)} – ${called(key)}`, kinship().between(keysOf(pathFrom), keysOf(key)));
-      setPathFrom(null);
+    if (pathFrom === null || pathFrom === key) {
+      setPathFrom(pathFrom === key ? null : key);
+      return;
     }
+    const [one, other] = [called(pathFrom), called(key)];
+    const keys = kinship().between(keysOf(pathFrom), keysOf(key));
+    if (keys.size > 0) lookAt(`${one} – ${other}`, keys);
+    else setPathless({ at: key, text: `No path: neither of ${one} and ${other} is made from the other.` });
+    setPathFrom(null);
   };
-  const actions = picked !== null && (
+  const kinOf = useMemo(
+    () => (picked === null ? null : sidesOf(graph, new Set(keysOf(picked)), focus?.keys ?? null)),
+    [graph, tree, picked, focus],
+  );
+  const actions = picked !== null && kinOf && (
     <FocusActions
       from={pathFrom === null || pathFrom === picked ? "" : called(pathFrom)}
       waiting={pathFrom === picked}
+      has={kinOf}
+      note={pathless?.at === picked ? pathless.text : ""}
       onKin={(which) => kin(picked, which)}
       onPath={() => path(picked)}
     />
@@ -359,7 +381,7 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
       <Notes notes={notesOf(graph, live, pass, scene.left_out, host.problem)} />
       {pass?.bad && <BadBanner bad={pass.bad} onJump={jump} />}
       <ProbeStrip control={probe} />
-      <Breadcrumbs trail={trail} onBack={(to) => setTrail(trail.slice(0, to))} />
+      <Breadcrumbs trail={trail} onBack={lookBack} />
       {folding.refusal && (
         <p class="gw-refusal" role="alert" data-gw-refusal="">
           <span>{folding.refusal.text}</span>
@@ -409,6 +431,10 @@ export function Figure({ host, graph, signal, root, mark }: Props) {
                     look={look}
                     describe={describe}
                     onSelect={select}
+                    onEscape={() => {
+                      if (picked === null && trail.length > 0) lookBack(trail.length - 1);
+                      else select(null);
+                    }}
                     onHover={setHovered}
                     onOpen={folding.open}
                     onClose={(one) => {

@@ -1,11 +1,30 @@
 /** A part of the graph looked at alone. */
 import type { GraphPayload } from "../wire";
+import type { Sight } from "./camera";
 
 export type Kin = "ancestors" | "descendants";
 
 export interface Focus {
   title: string;
   keys: ReadonlySet<number>;
+  /** Where the view stood when it was asked for. */
+  from: Sight | null;
+}
+
+/** Whether anything is before or behind these nodes, among those that are looked at. */
+export function sidesOf(
+  graph: GraphPayload,
+  keys: ReadonlySet<number>,
+  among: ReadonlySet<number> | null,
+): Record<Kin, boolean> {
+  const found = { ancestors: false, descendants: false };
+  graph.source.forEach((consumer, i) => {
+    const producer = graph.target[i] ?? 0;
+    if (keys.has(consumer) === keys.has(producer)) return;
+    if (keys.has(consumer)) found.ancestors ||= !among || among.has(producer);
+    else found.descendants ||= !among || among.has(consumer);
+  });
+  return found;
 }
 
 /** Nodes by what they are made from and by what is made from them. */

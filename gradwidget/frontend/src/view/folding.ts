@@ -1,10 +1,7 @@
-/** Folding and unfolding: what is shared with Python, what the page refuses, and how the camera keeps its place. */
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+/** Folding and unfolding: what is shared with Python, what the page refuses, and what the camera is told. */
+import { useMemo, useState } from "preact/hooks";
 import type { Host } from "../host";
-import type { Placed } from "../scene";
 import type { GroupTree } from "../scene/tree";
-import type { Box } from "./camera";
-import type { Camera } from "./camera_store";
 import { MAX_NODES } from "./measures";
 import { grouped } from "./numbers";
 
@@ -12,6 +9,9 @@ export interface Refusal {
   text: string;
   group: number;
 }
+
+/** Told which group is about to be folded or unfolded, and the node in it that this is done for. */
+export type Anchor = (group: number, key: number | null) => void;
 
 export interface Foldings {
   collapsed: ReadonlySet<string>;
@@ -25,12 +25,12 @@ export interface Foldings {
   dismiss(): void;
 }
 
-export function useFolding(host: Host, tree: GroupTree, anchor: (group: number) => void): Foldings {
+export function useFolding(host: Host, tree: GroupTree, anchor: Anchor): Foldings {
   const list = host.collapsed;
   const name = list.join("\n");
   const collapsed = useMemo<ReadonlySet<string>>(() => new Set(list), [name]);
   const [refusal, refuse] = useState<Refusal | null>(null);
-  const put = (next: string[], group: number): boolean => {
+  const put = (next: string[], group: number, key: number | null = null): boolean => {
     const boxes = tree.boxes(new Set(next));
     if (boxes > MAX_NODES) {
       const what = host.graph?.groups.title[group] ?? "";
@@ -39,7 +39,7 @@ export function useFolding(host: Host, tree: GroupTree, anchor: (group: number) 
       return false;
     }
     refuse(null);
-    anchor(group);
+    anchor(group, key);
     host.fold(next);
     return true;
   };
@@ -54,7 +54,7 @@ export function useFolding(host: Host, tree: GroupTree, anchor: (group: number) 
     },
     show: (key) => {
       const next = tree.shown(list, key);
-      return next.join("\n") === name || put(next, tree.chain(tree.of(key))[0] ?? -1);
+      return next.join("\n") === name || put(next, tree.chain(tree.of(key))[0] ?? -1, key);
     },
     alone: (group) => {
       const outermost = tree.outermost();
@@ -63,33 +63,4 @@ export function useFolding(host: Host, tree: GroupTree, anchor: (group: number) 
     },
     dismiss: () => refuse(null),
   };
-}
-
-/** What was folded or unfolded stays where it was on the screen; the rest moves around it. */
-export function useAnchor(camera: Camera, placed: Placed | null): (group: number) => void {
-  const held = useRef<{ group: number; at: Box } | null>(null);
-  const before = useRef(placed);
-  useLayoutEffect(() => {
-    if (placed === before.current) return;
-    before.current = placed;
-    const hold = held.current;
-    held.current = null;
-    const now = hold && placed && boxOf(placed, hold.group);
-    if (hold && now) camera.keep(hold.at, now);
-  }, [camera, placed]);
-  return useCallback(
-    (group: number) => {
-      const at = before.current && boxOf(before.current, group);
-      held.current = at ? { group, at } : null;
-      if (at) camera.touch();
-    },
-    [camera],
-  );
-}
-
-function boxOf(placed: Placed, group: number): Box | null {
-  const id = `g:${group}`;
-  return (
-    placed.frames?.find((frame) => frame.id === id) ?? placed.nodes.find((node) => node.id === id) ?? null
-  );
 }

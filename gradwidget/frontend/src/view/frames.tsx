@@ -1,7 +1,7 @@
 import type { PlacedFrame } from "../scene";
 import type { Measure } from "../scene/text";
-import type { Box } from "./camera";
-import { shortened } from "./text";
+import { type Box, meets } from "./camera";
+import { shortened, shortPath } from "./text";
 
 interface Props {
   frames: PlacedFrame[];
@@ -10,9 +10,6 @@ interface Props {
   chosen: number | null;
   measure: Measure;
 }
-
-const meets = (a: Box, b: Box): boolean =>
-  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 /** Open groups: a frame with its title, and the button that folds it. */
 export function FrameShapes({ frames, box, far, chosen, measure }: Props) {
@@ -38,7 +35,7 @@ function Frame({
   const first = shortened(title, room, (text) => measure(text, "title"));
   const second =
     title === first
-      ? shortened(name, room - measure(first, "title") - 7, (text) => measure(text, "code"))
+      ? shortPath(name, room - measure(first, "title") - 7, (text) => measure(text, "code"))
       : "";
   const label = [title, name].filter(Boolean).join(" ");
   return (

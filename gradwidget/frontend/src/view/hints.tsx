@@ -1,8 +1,12 @@
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Placed } from "../scene";
 import { type Beyond, beyond, NOTHING, onScreen, sameBeyond } from "./beyond";
+import { pictureBox } from "./bounds";
+import { seen } from "./camera";
 import type { Camera } from "./camera_store";
 import { ChevronIcon, FitIcon } from "./icons";
+import { mapPlace, mapWorth } from "./map_worth";
+import { mapped } from "./minimap";
 import { isButton } from "./net";
 import { grouped, plural } from "./numbers";
 import { MARGIN, SIDES, type Side, type Spot, spotsFor } from "./spots";
@@ -34,20 +38,23 @@ const sameSpots = (a: Map<Side, Spot>, b: Map<Side, Spot>): boolean =>
 export function Hints({ placed, camera }: { placed: Placed; camera: Camera }) {
   const [{ found, spots }, tell] = useState<Told>({ found: NOTHING, spots: new Map() });
   const boxes = useMemo(() => placed.nodes.filter(isButton), [placed]);
+  const content = useMemo(() => pictureBox(placed), [placed]);
+  const count = useMemo(() => mapped(placed).length, [placed]);
   useLayoutEffect(() => {
     const look = () =>
       tell((old) => {
         const { eye, view } = camera;
+        const map = mapWorth(count, content, seen(eye, view)) ? mapPlace(content, view) : null;
         const next = beyond(boxes, eye, view);
         const sides = SIDES.filter((side) => next[side] > 0);
-        const places = spotsFor(sides, onScreen(boxes, eye, view), view, old.spots);
+        const places = spotsFor(sides, onScreen(boxes, eye, view), view, old.spots, map);
         return sameBeyond(old.found, next) && sameSpots(old.spots, places)
           ? old
           : { found: next, spots: places };
       });
     look();
     return camera.listen(look);
-  }, [boxes, camera]);
+  }, [boxes, count, content, camera]);
 
   if (found.lost)
     return (

@@ -44,14 +44,34 @@ const APART = 6;
 
 /** One pair for each output that has a wire. A label that finds no free place is left to the panel. */
 export function placeLabels(placed: Placed, values: Texts, gradients: Texts): Label[] {
+  const right = placed.direction === "right";
+  const wanted = wantedLabels(placed, values, gradients, right);
+  if (wanted.length === 0) return [];
+  const asked = new Shelf();
+  for (const tries of wanted) for (const { box } of tries) asked.add(box);
   const taken = new Shelf();
   for (const node of placed.nodes) taken.add(node);
   const wires = new Shelf();
-  if (values.size + gradients.size > 0)
-    for (const edge of placed.edges) wires.addLine(pointsOn(edge.points, placed.direction));
+  for (const edge of placed.edges)
+    if (asked.near(edge.points)) wires.addLine(pointsOn(edge.points, placed.direction));
+  const labels: Label[] = [];
+  for (const tries of wanted) {
+    const free = tries.filter(({ box }) => !taken.hits(box));
+    // Over a wire rather than nowhere.
+    const label = free.find(({ box }) => !wires.hits(box)) ?? free[0];
+    if (!label) continue;
+    const { x, width } = label.box;
+    taken.add({ ...label.box, x: x - APART, width: width + 2 * APART });
+    labels.push(label);
+  }
+  return labels;
+}
+
+/** For each label all that may stand there, the most detailed first. */
+function wantedLabels(placed: Placed, values: Texts, gradients: Texts, right: boolean): Label[][] {
   const done = new Set<string>();
   const nodes = new Map(placed.nodes.map((node) => [node.id, node]));
-  const labels: Label[] = [];
+  const wanted: Label[][] = [];
   for (const edge of placed.edges) {
     const node = nodes.get(edge.from);
     const port = edge.points[0];
@@ -64,26 +84,14 @@ export function placeLabels(placed: Placed, values: Texts, gradients: Texts): La
       ["value", values.get(key)],
       ["gradient", gradients.get(key)],
     ];
-    for (const [tone, full] of pair) {
-      if (!full) continue;
-      const tries = labelsAt(node, edge, port, tone, full, placed.direction === "right").filter(
-        ({ box }) => !taken.hits(box),
-      );
-      // Over a wire rather than nowhere.
-      const label = tries.find(({ box }) => !wires.hits(box)) ?? tries[0];
-      if (!label) continue;
-      const { x, width } = label.box;
-      taken.add({ ...label.box, x: x - APART, width: width + 2 * APART });
-      labels.push(label);
-    }
+    for (const [tone, full] of pair) if (full) wanted.push(labelsAt(node, edge, port, tone, full, right));
   }
-  return labels;
+  return wanted;
 }
 
 const isLabelled = (node: PlacedNode, edge: PlacedEdge): boolean =>
   node.role === "node" || node.role === "copy" || (node.role === "group" && edge.carries !== undefined);
 
-/** All that may stand there, the most detailed first. */
 function labelsAt(
   node: PlacedNode,
   edge: PlacedEdge,

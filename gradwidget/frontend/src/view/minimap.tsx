@@ -1,27 +1,23 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Placed } from "../scene";
+import type { Placed, PlacedNode } from "../scene";
 import { pictureBox } from "./bounds";
 import { seen } from "./camera";
 import type { Camera } from "./camera_store";
 import { farBoxes } from "./curve";
-import { mapWorth } from "./map_worth";
+import { mapSize, mapWorth, PAD } from "./map_worth";
 
-const SIZE = { width: 168, height: 96 };
-const PAD = 6;
+export const mapped = ({ nodes }: Placed): PlacedNode[] =>
+  nodes.filter(({ role }) => role !== "output" && role !== "cut");
 
 /** All of the picture, and which part of it is in view. For the eye only: the keys reach everything without it. */
 export function Minimap({ placed, camera }: { placed: Placed; camera: Camera }) {
   const surface = useRef<SVGSVGElement>(null);
   const view = useRef<SVGRectElement>(null);
   const content = useMemo(() => pictureBox(placed), [placed]);
-  const nodes = useMemo(
-    () => placed.nodes.filter(({ role }) => role !== "output" && role !== "cut"),
-    [placed],
-  );
+  const nodes = useMemo(() => mapped(placed), [placed]);
   const boxes = useMemo(() => farBoxes(nodes), [nodes]);
   const frames = useMemo(() => (placed.frames ?? []).filter(({ parent }) => parent < 0), [placed]);
-  const k = Math.min((SIZE.width - 2 * PAD) / content.width, (SIZE.height - 2 * PAD) / content.height);
-  const [width, height] = [content.width * k + 2 * PAD, Math.max(28, content.height * k + 2 * PAD)];
+  const { width, height, k } = useMemo(() => mapSize(content), [content]);
   const [needed, need] = useState(false);
   useLayoutEffect(() => {
     const look = () => {
@@ -45,13 +41,16 @@ export function Minimap({ placed, camera }: { placed: Placed; camera: Camera }) 
     return camera.listen(look);
   }, [camera, nodes, content, needed]);
   if (!needed) return null;
-  const go = (event: PointerEvent) => {
+  const go = (event: PointerEvent, soft: boolean) => {
     const rect = surface.current?.getBoundingClientRect();
     if (!rect) return;
-    camera.centre({
-      x: content.x + (event.clientX - rect.left - PAD) / k,
-      y: content.y + (event.clientY - rect.top - (height - content.height * k) / 2) / k,
-    });
+    camera.centre(
+      {
+        x: content.x + (event.clientX - rect.left - PAD) / k,
+        y: content.y + (event.clientY - rect.top - (height - content.height * k) / 2) / k,
+      },
+      soft,
+    );
   };
   return (
     <svg
@@ -63,9 +62,9 @@ export function Minimap({ placed, camera }: { placed: Placed; camera: Camera }) 
       data-gw-map=""
       onPointerDown={(event) => {
         surface.current?.setPointerCapture(event.pointerId);
-        go(event);
+        go(event, true);
       }}
-      onPointerMove={(event) => event.buttons > 0 && go(event)}
+      onPointerMove={(event) => event.buttons > 0 && go(event, false)}
     >
       <g
         transform={`translate(${PAD - content.x * k} ${(height - content.height * k) / 2 - content.y * k}) scale(${k})`}

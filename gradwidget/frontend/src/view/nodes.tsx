@@ -6,7 +6,7 @@ import { hatchPath } from "./grad/hatch";
 import { hatched, type Look } from "./grad/looks";
 import { BAR, RADIUS } from "./measures";
 import { memo } from "./memo";
-import { shortened } from "./text";
+import { shortened, shortPath } from "./text";
 
 interface BoxProps {
   node: PlacedNode;
@@ -111,7 +111,7 @@ function GroupBox(props: BoxProps) {
   const inTitle = (text: string) => measure(text, "title");
   const title = shortened(node.title, room, inTitle);
   const code = (text: string) => measure(text, "code");
-  const name = title === node.title ? shortened(node.name, room - inTitle(title) - GAP, code) : "";
+  const name = title === node.title ? shortPath(node.name, room - inTitle(title) - GAP, code) : "";
   const middle = height / 2;
   return (
     <g

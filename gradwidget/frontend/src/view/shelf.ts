@@ -1,10 +1,9 @@
 import type { Point } from "../scene";
-import type { Box } from "./camera";
+import { type Box, meets } from "./camera";
 
 const CELL = 128;
-
-const meets = (a: Box, b: Box): boolean =>
-  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+/** More cells than this are not looked through: something will be there. */
+const MANY = 64;
 
 /** Boxes that are taken, to be asked what meets them. */
 export class Shelf {
@@ -13,6 +12,16 @@ export class Shelf {
   hits(box: Box): boolean {
     for (const cell of this.around(box))
       if (this.cells.get(cell)?.some((other) => meets(other, box))) return true;
+    return false;
+  }
+
+  /** False where nothing is in the cells between these points. */
+  near(points: Point[]): boolean {
+    const [xs, ys] = [points.map(({ x }) => x), points.map(({ y }) => y)];
+    const [x, y] = [Math.min(...xs) - 1, Math.min(...ys) - 1];
+    const box = { x, y, width: Math.max(...xs) + 1 - x, height: Math.max(...ys) + 1 - y };
+    if ((box.width / CELL + 1) * (box.height / CELL + 1) > MANY) return true;
+    for (const cell of this.around(box)) if (this.cells.has(cell)) return true;
     return false;
   }
 

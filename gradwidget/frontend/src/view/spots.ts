@@ -1,5 +1,5 @@
 /** Where a hint stands along its edge of the canvas: where it hides no box, and where it was, if that will do. */
-import type { Box, Size } from "./camera";
+import { type Box, meets, type Size } from "./camera";
 
 export type Side = "left" | "right" | "up" | "down";
 export const SIDES: Side[] = ["left", "right", "up", "down"];
@@ -18,12 +18,20 @@ const SPOTS: Record<Side, Spot[]> = {
 const HINT = { width: 96, height: 24 };
 export const MARGIN = 9;
 
-export function spotsFor(sides: Side[], boxes: Box[], view: Size, before: Map<Side, Spot>): Map<Side, Spot> {
+/** `map` covers what is under it: no hint stands there, whatever boxes it would hide elsewhere. */
+export function spotsFor(
+  sides: Side[],
+  boxes: Box[],
+  view: Size,
+  before: Map<Side, Spot>,
+  map: Box | null = null,
+): Map<Side, Spot> {
   const taken = [...boxes];
   const found = new Map<Side, Spot>();
   for (const side of sides) {
     const old = before.get(side);
-    const all = old ? [old, ...SPOTS[side]] : SPOTS[side];
+    const free = (spot: Spot) => !map || !meets(map, rectAt(spot, view));
+    const all = (old ? [old, ...SPOTS[side]] : SPOTS[side]).filter(free);
     const spot = all.find((one) => !taken.some((box) => meets(box, rectAt(one, view)))) ?? all[0];
     if (!spot) continue;
     found.set(side, spot);
@@ -36,6 +44,3 @@ function rectAt([x, y]: Spot, view: Size): Box {
   const room = { x: view.width - 2 * MARGIN - HINT.width, y: view.height - 2 * MARGIN - HINT.height };
   return { x: MARGIN + x * room.x, y: MARGIN + y * room.y, ...HINT };
 }
-
-const meets = (a: Box, b: Box): boolean =>
-  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { GroupTree } from "../scene/tree";
 import type { GraphPayload } from "../wire";
 import { SearchIndex } from "./search";
@@ -26,7 +26,8 @@ export function useSearch(graph: GraphPayload, tree: GroupTree, jump: (key: numb
     };
   }, [graph, tree]);
   const found = useMemo(() => (query.trim() ? index().find(query) : NONE), [index, query]);
-  useEffect(() => setAt(-1), [found]);
+  // Before the next key is pressed, not some time after it.
+  useLayoutEffect(() => setAt(-1), [found]);
   return {
     query,
     found,

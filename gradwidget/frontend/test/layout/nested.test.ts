@@ -81,6 +81,10 @@ describe("nested groups", () => {
           const placed = layout(scene(graph, collapsed), { direction });
           if (share === 0) expect(placed.frames?.length).toBeGreaterThan(4);
           expect(problems(placed)).toEqual([]);
+          for (const row of [400, 900]) {
+            const broken = layout({ ...scene(graph, collapsed), row }, { direction });
+            expect(problems(broken)).toEqual([]);
+          }
         }
       });
 

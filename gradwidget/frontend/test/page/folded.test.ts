@@ -172,6 +172,55 @@ describe("the focus", () => {
     await vi.waitFor(() => expect(find("[data-gw-key]")).toHaveLength(30));
   });
 
+  it("is offered where there is something to look at, and says where there is no path", async () => {
+    const graph = payload(
+      [
+        { op: "MulBackward0", inputs: [1, 2] },
+        { op: "AccumulateGrad", kind: "leaf", inputs: [], names: ["a"] },
+        { op: "AccumulateGrad", kind: "leaf", inputs: [], names: ["b"] },
+      ],
+      [[0, 0, "loss"]],
+    );
+    const { host, find, text } = await shown(graph, []);
+    const offered = () => find("[data-gw-focus]").map(({ dataset }) => dataset.gwFocus);
+    host.select(1);
+    await vi.waitFor(() => expect(offered()).toEqual(["descendants", "path"]));
+    click(find('[data-gw-focus="path"]')[0]);
+    await vi.waitFor(() => expect(find('[data-gw-focus="path"][aria-pressed="true"]')).toHaveLength(1));
+    host.select(2);
+    await vi.waitFor(() => expect(find('[data-gw-focus="path"]')[0]?.textContent).toContain("from a"));
+    click(find('[data-gw-focus="path"]')[0]);
+    await vi.waitFor(() => expect(text("[data-gw-pathless]")).toContain("No path: neither of a and b"));
+    host.select(0);
+    await vi.waitFor(() => expect(offered()).toEqual(["ancestors", "path"]));
+    expect(find("[data-gw-pathless]")).toHaveLength(0);
+  });
+
+  it("is left by Escape, level by level, and for what is chosen outside of it", async () => {
+    const { host, find, text, root } = await shown(row(30), []);
+    const look = async (key: number, crumbs: number) => {
+      host.select(key);
+      await vi.waitFor(() => expect(find('[data-gw-focus="ancestors"]')).toHaveLength(1));
+      click(find('[data-gw-focus="ancestors"]')[0]);
+      await vi.waitFor(() => expect(find("[data-gw-crumbs]")[0]?.dataset.gwCrumbs).toBe(`${crumbs}`));
+    };
+    await look(10, 1);
+    await look(20, 2);
+    press(find("[data-gw-crumbs]")[0], "Escape");
+    await vi.waitFor(() => expect(find("[data-gw-crumbs]")[0]?.dataset.gwCrumbs).toBe("1"));
+    const surface = find(".gw-surface")[0];
+    expect((root.getRootNode() as ShadowRoot).activeElement).toBe(surface);
+    press(surface, "Escape");
+    await vi.waitFor(() => expect(host.selected).toBeNull());
+    press(surface, "Escape");
+    await vi.waitFor(() => expect(find("[data-gw-crumbs]")).toHaveLength(0));
+    await look(20, 1);
+    host.select(3);
+    await vi.waitFor(() => expect(text("[data-gw-panel-key]")).not.toBe(""));
+    await vi.waitFor(() => expect(find('[data-gw-key="3"]').length).toBeGreaterThan(0));
+    expect(find("[data-gw-crumbs]")).toHaveLength(0);
+  });
+
   it("draws the path between two nodes", async () => {
     const { host, find } = await shown(row(30), []);
     host.select(20);

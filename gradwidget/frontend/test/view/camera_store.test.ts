@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { seen } from "../../src/view/camera";
 import { Camera } from "../../src/view/camera_store";
 
@@ -41,4 +41,39 @@ it("looks at the selected box when the graph is turned", () => {
   const sight = seen(camera.eye, camera.view);
   expect(sight.y).toBeLessThan(2900);
   expect(sight.y + sight.height).toBeGreaterThan(2950);
+});
+
+it("the map never leads to where nothing is", () => {
+  const camera = new Camera(new AbortController().signal, () => true);
+  camera.resize(view);
+  const boxes = [box(0, 0, 100, 50), box(9000, 4000, 100, 50)];
+  camera.show(box(0, 0, 9100, 4050), null, false, false, boxes);
+  camera.zoom(1 / camera.eye.k);
+  for (const point of [
+    { x: 0, y: 4050 },
+    { x: -900, y: -900 },
+    { x: 4500, y: 2000 },
+  ]) {
+    camera.centre(point, true);
+    const sight = seen(camera.eye, camera.view);
+    expect(boxes.some(({ x, y }) => x >= sight.x && y >= sight.y && x + 100 <= sight.x + 700)).toBe(true);
+  }
+});
+
+it("another picture is reached softly, from where its box stood", () => {
+  const steps: FrameRequestCallback[] = [];
+  vi.spyOn(globalThis, "requestAnimationFrame").mockImplementation((step) => steps.push(step));
+  const camera = new Camera(new AbortController().signal, () => false);
+  camera.resize(view);
+  camera.show(box(0, 0, 2000, 300), box(1900, 100, 100, 50), false, false);
+  const from = camera.aim;
+  const [was, now] = [box(1500, 100, 100, 50), box(0, 0, 100, 50)];
+  camera.show(box(0, 0, 600, 50), null, false, false, [now]);
+  const home = camera.aim;
+  camera.arrive(from, { was, now });
+  expect(camera.eye.x).toBeCloseTo(from.x + 1500 * from.k);
+  expect(camera.aim).toEqual(home);
+  steps.at(-1)?.(performance.now() + 1000);
+  expect(camera.eye).toEqual(home);
+  vi.restoreAllMocks();
 });

@@ -25,3 +25,12 @@ it("stays where it is as long as that will do, and is there even where all is fu
   expect(spotsFor(["down"], [], view, before)).toEqual(before);
   expect(spotsFor(["down"], [{ x: 0, y: 0, ...view }], view, nowhere).get("down")).toEqual([0.5, 1]);
 });
+
+it("never stands on the map, even where all is full", () => {
+  const map = { x: 10, y: 294, width: 168, height: 96 };
+  expect(spotsFor(["left"], [], view, nowhere, map).get("left")).toEqual([0, 0]);
+  const full = [{ x: 0, y: 0, ...view }];
+  expect(spotsFor(["left"], full, view, nowhere, map).get("left")).toEqual([0, 0]);
+  const before = spotsFor(["left"], [], view, nowhere);
+  expect(spotsFor(["left"], [], view, before, map)).not.toEqual(before);
+});
