@@ -14,6 +14,7 @@ from gradwidget._bad import Bad, first_bad
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
 from gradwidget._summary import Summary, format_number, readable, unobserved
+from gradwidget._why_means import divisor_of
 
 if TYPE_CHECKING:
     from gradwidget._why_facts import Facts
@@ -880,24 +881,44 @@ class Numbers:
         mine = forms[place[1]].shape if place[1] < len(forms) else None
         if mine is None:
             return None
+        if f.last is not None and here is f.seen:
+            within = {key for key in range(len(here.columns.op)) if key in f.last.steps}
+        else:
+            within = f.in_outputs if here is f.here else set(range(len(here.columns.op)))
         for edge in here.edges.consumers[place[0]]:
             key = here.columns.source[edge]
             op = here.columns.ops[here.columns.op[key]]
             bigger = next((form.shape for form in here.columns.forms_of(key)), None)
             if op.label not in _BROADCASTING or bigger is None or bigger == mine or not _expands(mine, bigger):
                 continue
+            if key not in within:
+                continue
             times = math.prod(bigger) // max(1, math.prod(mine))
-            means = [k for k in sorted(_above(here, key)) if here.columns.ops[here.columns.op[k]].label == "Mean"]
-            divided = f" {_at(here, means[0])} divides it by their number: it need not be bigger." if means else ""
+            divided = self._divided(here, (_above(here, key) | {key}) & within, times)
             return Finding(
                 "broadcast",
                 f"{f.name} of shape {mine} was broadcast to {bigger} in {_at(here, key)}: each element was used "
                 f"{times} times, and its gradient is the sum over them.{divided}",
                 "Nothing is wrong if that is meant."
-                if means
+                if divided
                 else "Nothing is wrong if that is meant; for a mean, use `.mean()` in the loss or divide.",
                 (f"{_shape(bigger)} summed to {_shape(mine)} at {here.label_of(key)}",),
             )
+        return None
+
+    @unobserved()
+    def _divided(self, here: Inspection, keys: set[int], times: int) -> str:
+        """That a mean, or a loss that averages inside, divides the sum again, as a sentence; "" if none does."""
+        found = [(key, divisor_of(here, key, self._values(here, key))) for key in sorted(keys)]
+        known = [(key, one) for key, one in found if one is not None and one.number != 1][:3]
+        if not known:
+            return ""
+        told = " and ".join(f"{_at(here, key)} by {one.text}" for key, one in known)
+        total = math.prod(one.number or 1 for _, one in known)
+        unsure = any(one.number is None for _, one in known)
+        return f" {told[0].upper()}{told[1:].replace(' by ', ' divides it by ', 1)}" + (
+            ": it need not be bigger." if unsure or total >= times else "."
+        )
         return None
 
 

@@ -1682,6 +1682,58 @@ def test_a_broadcast_under_a_sum_is_told_without_a_mean():
     assert "use `.mean()`" in why(bias, loss).remedy
 
 
+AVERAGING = {
+    "mse": (lambda p, t: F.mse_loss(p, t), "MseLoss (loss) divides it by 24"),
+    "l1": (lambda p, t: F.l1_loss(p, t), "Mean (loss) divides it by 24"),
+    "smooth l1": (lambda p, t: F.smooth_l1_loss(p, t), "SmoothL1Loss (loss) divides it by 24"),
+    "huber": (lambda p, t: F.huber_loss(p, t), "HuberLoss (loss) divides it by 24"),
+    "bce": (lambda p, t: F.binary_cross_entropy(p.sigmoid(), t), "BinaryCrossEntropy (loss) divides it by 24"),
+    "logits": (
+        lambda p, t: F.binary_cross_entropy_with_logits(p, t),
+        "BinaryCrossEntropyWithLogits (loss) divides it by 24",
+    ),
+    "kl": (lambda p, t: F.kl_div(p, t), "Mean (loss) divides it by 24"),
+    "batchmean": (lambda p, t: F.kl_div(p, t, reduction="batchmean"), "Div (loss) divides it by"),
+    "cross entropy": (lambda p, t: F.cross_entropy(p, t.argmax(1)), "NllLoss (loss) divides it by"),
+    "by hand": (lambda p, t: (p - t).pow(2).sum() / len(t), "Div (loss) divides it by"),
+}
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("name", AVERAGING)
+@pytest.mark.filterwarnings("ignore:reduction")
+def test_a_loss_that_averages_inside_divides_the_sum_again(name, watched):
+    make, words = AVERAGING[name]
+    layer = nn.Linear(2, 3)
+    loss = make(layer(torch.rand(8, 2)), torch.rand(8, 3))
+    watch = GradWidget(loss) if watched else None
+    loss.backward()
+    found = why(layer.bias, loss)
+    assert found.kind == "broadcast"
+    assert "8 times" in found.cause
+    assert words in found.cause
+    assert "need not be bigger" in found.cause
+    assert "use `.mean()`" not in found.remedy
+    del watch
+
+
+@pytest.mark.parametrize("reduction", ["sum", "none"])
+def test_a_loss_that_sums_divides_nothing(reduction):
+    layer = nn.Linear(2, 3)
+    loss = F.mse_loss(layer(torch.rand(8, 2)), torch.rand(8, 3), reduction=reduction).sum()
+    loss.backward()
+    assert "divides" not in why(layer.bias, loss).cause
+    assert "use `.mean()`" in why(layer.bias, loss).remedy
+
+
+def test_a_mean_over_another_dimension_divides_by_its_own_number():
+    layer = nn.Linear(2, 3)
+    loss = layer(torch.rand(8, 2)).mean(1).sum()
+    loss.backward()
+    assert "divides it by 3." in why(layer.bias, loss).cause
+    assert "need not be bigger" not in why(layer.bias, loss).cause
+
+
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
 def test_one_element_is_told_with_its_sign(shape):
     x = torch.ones(shape, requires_grad=True)
