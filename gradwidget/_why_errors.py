@@ -6,7 +6,7 @@ import linecache
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -15,10 +15,11 @@ from gradwidget import _inspect, _saved, _told
 from gradwidget._diagnosis import Diagnosis
 from gradwidget._errors import GradWidgetError
 from gradwidget._inspect import Inspection
-from gradwidget._ipython import cell_files, place_of
+from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._why_scope import Scope, tracked
+from gradwidget._why_source import CREATE_GRAPH, Spot, files_of, lines_of, without_history
 
 About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
 
@@ -59,6 +60,7 @@ class Scene:
         if self._frame is not None:
             self.scope.tensors += scope.tensors
             self.scope.modules += scope.modules
+            self.scope.spot = Spot.of(self._frame, self._line)
         self.match: re.Match[str] | None = None
 
     @cached_property
@@ -162,14 +164,8 @@ class Scene:
 
     @cached_property
     def no_create_graph(self) -> str:
-        """The line before that asked `autograd.grad` for a gradient without a history, as a sentence."""
-        for place, line in self._lines(self._line):
-            if _OF_GRAD.search(line) and line.count("(") == line.count(")") and "create_graph" not in line:
-                return (
-                    f"If {self.loss} comes from `{line.strip()}` ({place}): without `create_graph=True` what "
-                    "`autograd.grad` returns has no history."
-                )
-        return ""
+        """The call that asked `autograd.grad` for a gradient without a history, as a sentence."""
+        return without_history(Spot.of(self._frame, self._line), self.target)
 
     # --- in-place edits ------------------------------------------------------------------------------------------
 
@@ -243,16 +239,13 @@ class Scene:
                     found.append(f"{place}: `{line.strip()}`")
         return list(dict.fromkeys(found))[-3:]
 
-    def _lines(self, before: int = 0) -> Iterator[tuple[str, str]]:
-        """The other lines of the frame and the cells; those of the frame up to `before`, where it is given."""
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """The other lines of the frame and the cells."""
         if self._frame is None:
             return
         code = self._frame.f_code
-        files = dict.fromkeys([code.co_filename, *cell_files()])
-        for file in files:
-            first, last = _range(code) if file == code.co_filename else (1, 1 << 30)
-            if before and file == code.co_filename:
-                last = min(last, before)
+        for file in files_of(code):
+            first, last = lines_of(code) if file == code.co_filename else (1, 1 << 30)
             for number, line in enumerate(linecache.getlines(file), 1):
                 if first <= number <= last and (file, number) != (code.co_filename, self._line):
                     yield place_of(file, number), line
@@ -615,11 +608,14 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         evidence += inner.evidence
     if leaf.kind == "no-graph" and scene.target_tensor is not None:
         inner = about(scene.target_tensor, (), scene.scope, scene.target)
-        cause, remedy = f"{cause} {inner.cause}", inner.remedy if inner.kind != "untracked" else remedy
+        cause, remedy = (
+            f"{cause} {inner.cause}",
+            inner.remedy if inner.kind != "untracked" or CREATE_GRAPH in inner.remedy else remedy,
+        )
         evidence += [fact for fact in inner.evidence if fact not in evidence]
-    if leaf.kind == "no-graph" and scene.no_create_graph:
-        cause += f" {scene.no_create_graph}"
-        remedy += " Pass `create_graph=True` to `autograd.grad` if its result is differentiated again."
+    if leaf.kind == "no-graph" and scene.no_create_graph and CREATE_GRAPH not in remedy:
+        cause += "" if scene.no_create_graph in cause else f" {scene.no_create_graph}"
+        remedy += f" {CREATE_GRAPH}"
     if leaf.kind == "second-backward" and scene.by_grad:
         cause = cause.replace("`backward()` frees what it has used", "a pass frees what it has used")
         cause = cause.replace("either backward() ran", "either a pass ran")
@@ -667,14 +663,6 @@ def _user_frame(error: BaseException) -> tuple[FrameType | None, int]:
             found = (step.tb_frame, step.tb_lineno)
         step = step.tb_next
     return found
-
-
-def _range(code: CodeType) -> tuple[int, int]:
-    """First and last line of a frame's code; of a module's, all of the file."""
-    if code.co_name == "<module>":
-        return 1, 1 << 30
-    lines = [line for _, _, line in code.co_lines() if line is not None]
-    return code.co_firstlineno, max(lines, default=code.co_firstlineno)
 
 
 def _below(here: Inspection, key: int) -> set[int]:

@@ -17,6 +17,7 @@ from gradwidget._summary import form_of, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
+from gradwidget._why_source import BY_TEXT, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -635,6 +636,16 @@ class Facts:
             return tensor.requires_grad and tensor.grad_fn is None and tensor is not self.tensor
         except RuntimeError:
             return False
+
+    @cached_property
+    def grad_without_graph(self) -> str:
+        """That the output, or the tensor itself, comes from an `autograd.grad` without a graph: a sentence, or ""."""
+        name = self.scope.name_of(self.output) if self.asked else self.scope.name_of(self.tensor)
+        return without_history(self.scope.spot, name)
+
+    @cached_property
+    def surely_without_graph(self) -> bool:
+        return self.grad_without_graph.startswith(BY_TEXT)
 
     # --- what the passes tell ------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import torch
 from gradwidget import _names
 from gradwidget._outputs import is_no_grad_view
 from gradwidget._summary import form_of, readable, unobserved
+from gradwidget._why_source import Spot
 
 COMPARED = 1 << 16
 """Elements up to which the values of two tensors are compared."""
@@ -51,14 +52,18 @@ class Scope:
 
     tensors: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     modules: list[tuple[str, Any]] = field(default_factory=list)
+    spot: Spot | None = None  # where the question is asked
 
     @classmethod
     def of_frame(cls, frame: FrameType | None) -> Scope:
+        spot = Spot.of(frame)
         items = _names.variables(frame)
         while frame is not None and frame.f_code.co_name in _INSIDE:
             frame = frame.f_back
             items += _names.variables(frame)
-        return cls._of(items)
+        found = cls._of(items)
+        found.spot = spot
+        return found
 
     @classmethod
     def of_space(cls, space: Mapping[str, Any]) -> Scope:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gradwidget._diagnosis import Diagnosis
 from gradwidget._why_facts import Facts
 from gradwidget._why_numbers import Finding
+from gradwidget._why_source import CREATE_GRAPH
 
 
 class Leaf(NamedTuple):
@@ -151,6 +152,13 @@ UNTRACKED: tuple[Leaf, ...] = (
     ),
     Leaf(
         "untracked",
+        lambda f: not f.requires_grad and not f.asked and f.surely_without_graph,
+        "{f.name} needs no gradient. {f.grad_without_graph}",
+        CREATE_GRAPH,
+        (_FLAG, "{f.name}.grad_fn is None"),
+    ),
+    Leaf(
+        "untracked",
         lambda f: not f.requires_grad,
         "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
         "`no_grad` "
@@ -257,11 +265,25 @@ STRUCTURE: tuple[Leaf, ...] = (
     ),
     Leaf(
         "no-graph",
+        lambda f: bool(f.no_graph) and bool(f.grad_without_graph),
+        "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph} {f.grad_without_graph}",
+        CREATE_GRAPH,
+        ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
+    ),
+    Leaf(
+        "no-graph",
         lambda f: bool(f.no_graph),
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph}",
         "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
         "`detach()` on the way.",
         ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
+    ),
+    Leaf(
+        "not-reachable",
+        lambda f: f.asked and not f.reached and f.surely_without_graph,
+        "As far as autograd recorded, {f.outputs} was not computed from {f.name}. {f.grad_without_graph}",
+        CREATE_GRAPH,
+        ("{f.name} is not behind {f.outputs}", "{f.constants_fact}"),
     ),
     Leaf(
         "replaced",

@@ -1683,16 +1683,16 @@ def test_a_broadcast_under_a_sum_is_told_without_a_mean():
 
 
 AVERAGING = {
-    "mse": (lambda p, t: F.mse_loss(p, t), "MseLoss (loss) divides it by 24"),
-    "l1": (lambda p, t: F.l1_loss(p, t), "Mean (loss) divides it by 24"),
-    "smooth l1": (lambda p, t: F.smooth_l1_loss(p, t), "SmoothL1Loss (loss) divides it by 24"),
-    "huber": (lambda p, t: F.huber_loss(p, t), "HuberLoss (loss) divides it by 24"),
+    "mse": (F.mse_loss, "MseLoss (loss) divides it by 24"),
+    "l1": (F.l1_loss, "Mean (loss) divides it by 24"),
+    "smooth l1": (F.smooth_l1_loss, "SmoothL1Loss (loss) divides it by 24"),
+    "huber": (F.huber_loss, "HuberLoss (loss) divides it by 24"),
     "bce": (lambda p, t: F.binary_cross_entropy(p.sigmoid(), t), "BinaryCrossEntropy (loss) divides it by 24"),
     "logits": (
-        lambda p, t: F.binary_cross_entropy_with_logits(p, t),
+        F.binary_cross_entropy_with_logits,
         "BinaryCrossEntropyWithLogits (loss) divides it by 24",
     ),
-    "kl": (lambda p, t: F.kl_div(p, t), "Mean (loss) divides it by 24"),
+    "kl": (F.kl_div, "Mean (loss) divides it by 24"),
     "batchmean": (lambda p, t: F.kl_div(p, t, reduction="batchmean"), "Div (loss) divides it by"),
     "cross entropy": (lambda p, t: F.cross_entropy(p, t.argmax(1)), "NllLoss (loss) divides it by"),
     "by hand": (lambda p, t: (p - t).pow(2).sum() / len(t), "Div (loss) divides it by"),
@@ -1755,6 +1755,68 @@ def test_a_gradient_without_create_graph_is_named():
     found = raised_by(program)
     assert "(g,) = torch.autograd.grad(loss, x)" in found.cause
     assert "Pass `create_graph=True`" in found.remedy
+
+
+def test_a_penalty_without_create_graph_is_named_for_its_inputs():
+    x = leaf()
+    loss = (x**2).sum()
+    (g,) = torch.autograd.grad(loss, x)
+    penalty = (g.norm() - 1) ** 2
+    for found in (why(x, penalty), why(penalty), why(g)):
+        assert "create_graph=True" in found.cause, str(found)
+        assert "`(g,) = torch.autograd.grad(loss, x)`" in found.cause
+        assert "create_graph=True" in found.remedy
+
+
+def test_a_penalty_beside_a_loss_is_named_too():
+    x, w = leaf(), leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x)
+    loss = w.sum() + g.norm()
+    found = why(x, loss)
+    assert found.kind == "not-reachable"
+    assert "By the source text loss comes from `(g,) = torch" in found.cause
+    assert "create_graph=True" in found.remedy
+
+
+def test_a_call_over_several_lines_in_a_function_is_found():
+    def slope_of(inputs):
+        return torch.autograd.grad(
+            (inputs**2).sum(),
+            inputs,
+        )[0]
+
+    x = leaf()
+    penalty = slope_of(x).norm()
+    assert "comes from `return torch.autograd.grad( (inputs**2).sum(), inputs, )[0]`" in why(x, penalty).cause
+
+
+def test_of_several_calls_none_is_quoted():
+    x = leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x)
+    (h,) = torch.autograd.grad((x**3).sum(), x)
+    penalty = (g + h).norm()
+    found = why(x, penalty)
+    assert "one of the 2 calls of `autograd.grad`" in found.cause
+    assert "grad((x**" not in found.cause
+
+
+def test_a_call_that_did_not_lead_there_is_not_quoted():
+    x = leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x)
+    other, _ = torch.autograd.grad((x**3).sum(), [x, x])
+    penalty = g.norm()
+    assert "grad((x**2)" in why(x, penalty).cause
+    assert "grad((x**3)" not in why(x, penalty).cause
+    y = torch.ones(3)
+    assert "create_graph" not in why(y).remedy
+    del other
+
+
+def test_a_call_with_create_graph_is_not_blamed():
+    x = leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x, create_graph=True)
+    penalty = g.detach().norm()
+    assert "Pass `create_graph" not in why(x, penalty).remedy
 
 
 def test_create_graph_is_not_named_where_no_gradient_was_taken():

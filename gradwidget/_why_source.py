@@ -1,0 +1,181 @@
+"""Source text around a question: calls of `autograd.grad` whose results have no history."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from gradwidget._ipython import cell_files, place_of
+
+CREATE_GRAPH = "Pass `create_graph=True` to `autograd.grad` if its result is differentiated again."
+BY_TEXT = "By the source text"
+_LONGEST = 5_000
+"""Lines of a file that is looked through, at most."""
+_FILES = 200
+"""Cells that are looked through: the newest."""
+_WIDEST = 120  # of a line that is quoted
+_CREATE_GRAPH = 4  # its place among the arguments of autograd.grad
+
+
+class Spot(NamedTuple):
+    """A line of code, without the frame that is there."""
+
+    code: CodeType
+    line: int
+
+    @classmethod
+    def of(cls, frame: FrameType | None, line: int = 0) -> Spot | None:
+        return None if frame is None else cls(frame.f_code, line or frame.f_lineno)
+
+
+class GradCall(NamedTuple):
+    """A call of `autograd.grad` without `create_graph=True`: where it stands, and its statement."""
+
+    place: str
+    text: str
+
+
+def files_of(code: CodeType) -> list[str]:
+    """The file of some code, then all cells of the notebook."""
+    return list(dict.fromkeys([code.co_filename, *cell_files()[-_FILES:]]))
+
+
+def lines_of(code: CodeType) -> tuple[int, int]:
+    """First and last line of some code; of a module's, all of the file."""
+    if code.co_name == "<module>":
+        return 1, 1 << 30
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    return code.co_firstlineno, max(lines, default=code.co_firstlineno)
+
+
+def without_history(spot: Spot | None, name: str) -> str:
+    """That `name` may come from an `autograd.grad` without a graph, as a sentence; "" if there is no such call."""
+    if spot is None:
+        return ""
+    statements = [one for file in files_of(spot.code) for one in _statements(file, spot)]
+    behind = _behind(name, statements)
+    leading = [one for one in statements if one.given & behind]
+    told = list(dict.fromkeys(call for one in leading for call in one.calls))
+    sure = bool(told)
+    if not told and not any(name in one.given for one in statements):
+        told = list(dict.fromkeys(call for one in statements if one.own for call in one.calls))
+    if not told:
+        return ""
+    lost = "without `create_graph=True` what `autograd.grad` returns has no history."
+    begin = f"{BY_TEXT} {name} comes from" if sure else f"If {name or 'this'} comes from"
+    if len(told) == 1:
+        return f"{begin} `{told[0].text}` ({told[0].place}): {lost}"
+    places = " or ".join(call.place for call in told[:3])
+    return f"{begin} one of the {len(told)} calls of `autograd.grad` ({places}): {lost}"
+
+
+class _Statement(NamedTuple):
+    """Names that it gives, names that it uses, and calls of `autograd.grad` without a graph in it."""
+
+    given: frozenset[str]
+    used: frozenset[str]
+    calls: tuple[GradCall, ...]
+    own: bool = True  # of the scope itself, not a function in it
+
+
+def _statements(file: str, spot: Spot) -> Iterator[_Statement]:
+    """The statements of the scope of the line, up to it, and every function as one."""
+    lines = linecache.getlines(file)
+    if not 0 < len(lines) <= _LONGEST:
+        return
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    here = file == spot.code.co_filename
+    first, _ = lines_of(spot.code)
+    own = None
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            if here and spot.code.co_name == node.name and first in (node.lineno, _decorated(node)):
+                own = node
+            else:
+                yield _Statement(frozenset({node.name}), _names(node) - _local(node), _calls(file, node), own=False)
+    for node in _shallow(own if own is not None else tree):
+        if here and node.lineno > spot.line:
+            continue
+        value = node.iter if isinstance(node, ast.For) else node.value
+        if value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        given = frozenset(n for one in targets if one is not None for n in _names(one))
+        if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            given = _names(value.func.value)  # parts.append(...)
+        yield _Statement(given, _names(value), _calls(file, value))
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_GIVING = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.Return, ast.Expr)
+
+
+def _shallow(tree: ast.AST) -> Iterator[Any]:
+    """Statements with a value, not those of functions inside."""
+    waiting = list(ast.iter_child_nodes(tree))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _FUNCTIONS):
+            continue
+        if isinstance(node, _GIVING):
+            yield node
+        waiting += ast.iter_child_nodes(node)
+
+
+def _decorated(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
+
+
+def _local(node: ast.AST) -> frozenset[str]:
+    stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return frozenset(stored | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)})
+
+
+def _names(node: ast.AST) -> frozenset[str]:
+    """Names in some code, and those of the methods that it calls."""
+    plain = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    called = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    return frozenset(plain | {one.attr for one in called if isinstance(one, ast.Attribute)})
+
+
+def _calls(file: str, node: ast.AST) -> tuple[GradCall, ...]:
+    return tuple(
+        GradCall(place_of(file, one.lineno), _text(file, one))
+        for one in ast.walk(node)
+        if isinstance(one, ast.Call) and _is_without_graph(one)
+    )
+
+
+def _text(file: str, call: ast.Call) -> str:
+    lines = linecache.getlines(file)[call.lineno - 1 : call.end_lineno]
+    text = " ".join(line.strip() for line in lines)
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+
+
+def _is_without_graph(node: ast.Call) -> bool:
+    path = ast.unparse(node.func)
+    plain = path == "grad" or path.endswith("autograd.grad")
+    if not plain or len(node.args) + len(node.keywords) < 2:
+        return False
+    asked = next((k.value for k in node.keywords if k.arg == "create_graph"), None)
+    if asked is None and len(node.args) > _CREATE_GRAPH:
+        asked = node.args[_CREATE_GRAPH]
+    if any(k.arg is None for k in node.keywords):  # **options
+        return False
+    return asked is None or (isinstance(asked, ast.Constant) and not asked.value)
+
+
+def _behind(name: str, statements: list[_Statement]) -> frozenset[str]:
+    """Names that a name was computed from, as the text has it."""
+    found = frozenset({name} if name else ())
+    while True:
+        more = {n for one in statements if one.given & found for n in one.used} - found
+        if not more:
+            return found
+        found |= more
