@@ -83,6 +83,7 @@ def about(subject: torch.Tensor, outputs: tuple[Any, ...], scope: Scope, name: s
         except NoGraphError as error:
             no_graph = error.cause.removeprefix("The output ")
             no_graph = no_graph.replace("needs no gradient, so no graph leads to it.", "it needs no gradient.")
+            no_graph = no_graph if no_graph.startswith("it ") else f"it {no_graph}"
     seen, spot = _seen(subject, roots)
     here, place, outs = _map(subject, roots, scope)
     if no_graph:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwidget import _inspect, _saved, _told
-from gradwidget._diagnosis import Diagnosis
+from gradwidget._diagnosis import Diagnosis, worded
 from gradwidget._errors import GradWidgetError
 from gradwidget._inspect import Inspection
 from gradwidget._ipython import place_of
@@ -452,6 +452,12 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "Set `x.requires_grad_()` before the forward pass; `gw.why(x)` tells what made it.",
     ),
     ErrorLeaf(
+        "uninitialized",
+        r"uninitialized (?:parameter|buffer)|UninitializedParameter",
+        "A lazy module has no shapes and no numbers before its first forward pass, and they were asked for.",
+        "Run one batch through the module first: `model(x)`; after that its parameters are ordinary ones.",
+    ),
+    ErrorLeaf(
         "inference-saved",
         r"Inference tensors cannot be saved for backward",
         "A tensor made under `inference_mode` takes part in a computation that needs gradients.",
@@ -608,10 +614,9 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         evidence += inner.evidence
     if leaf.kind == "no-graph" and scene.target_tensor is not None:
         inner = about(scene.target_tensor, (), scene.scope, scene.target)
-        cause, remedy = (
-            f"{cause} {inner.cause}",
-            inner.remedy if inner.kind != "untracked" or CREATE_GRAPH in inner.remedy else remedy,
-        )
+        cause = f"{cause} {inner.cause}"
+        if inner.kind != "untracked" or inner.remedy == CREATE_GRAPH or scene.scope.mode:
+            remedy = inner.remedy
         evidence += [fact for fact in inner.evidence if fact not in evidence]
     if leaf.kind == "no-graph" and scene.no_create_graph and CREATE_GRAPH not in remedy:
         cause += "" if scene.no_create_graph in cause else f" {scene.no_create_graph}"
@@ -629,7 +634,7 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     if leaf.kind == "unused-input" and scene.asked_of_grad is None and (name := scene.wanted):
         remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
         cause = cause.replace("a tensor", name, 1)
-    return Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence])))
+    return worded(Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence]))))
 
 
 @unobserved()

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from gradwidget import _saved, _told
 from gradwidget._inspect import Inspection, alive
 from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
-from gradwidget._summary import form_of, unobserved
+from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
@@ -109,6 +110,40 @@ class Facts:
         return bool(self._read(lambda t: not (t.is_floating_point() or t.is_complex()), False))
 
     @cached_property
+    def off(self) -> str:
+        """That gradients are switched off where the question is asked, as a clause; "" if they are on."""
+        if self.scope.mode == "inference":
+            return "`torch.inference_mode()` is in force right now"
+        if self.scope.mode == "off":
+            return "gradients are switched off right now (`torch.no_grad()` or `torch.set_grad_enabled(False)`)"
+        return ""
+
+    @cached_property
+    def off_fact(self) -> str:
+        inference = self.scope.mode == "inference"
+        return f"torch.is_{'inference_mode' if inference else 'grad'}_enabled() is {inference}"
+
+    @cached_property
+    def lazy(self) -> bool:
+        """A parameter or buffer of a lazy module that no forward pass has given a shape."""
+        return issubclass(type(self.tensor), UninitializedTensorMixin)
+
+    @cached_property
+    def class_name(self) -> str:
+        return type(self.tensor).__name__
+
+    @cached_property
+    @unobserved()
+    def unreadable(self) -> str:
+        """Why the numbers of a gradient can't be read, as a sentence."""
+        grad = self.grad
+        if grad is None:
+            return "it is gone."
+        note = readable(grad)[1]
+        empty = form_of(grad).shape is not None and not grad.numel()
+        return "it has no elements." if empty else note[:1].lower() + note[1:] or "torch refuses."
+
+    @cached_property
     def inference(self) -> bool:
         return bool(self._read(lambda t: t.is_inference(), False))
 
@@ -139,6 +174,10 @@ class Facts:
     @cached_property
     def transformed(self) -> bool:
         return bool(self._read(in_transform, False))
+
+    @cached_property
+    def output_transformed(self) -> bool:
+        return self.output is not None and not self.transformed and in_transform(self.output)
 
     @cached_property
     def base(self) -> str:
@@ -742,8 +781,55 @@ class Facts:
         return "none" if summary is None else number_or_length(summary)
 
     @cached_property
+    def none_source(self) -> int | None:
+        """The node that handed on None on the way here although a gradient had come to it, if one alone did."""
+        here, last = self.seen, self.last
+        if here is None or last is None or self.spot is None:
+            return None
+        waiting, found, visited = [self.spot[0]], set(), {self.spot[0]}
+        while waiting:
+            for edge in here.edges.consumers[waiting.pop()]:
+                above = here.columns.source[edge]
+                if above not in last.steps or above in visited:
+                    continue
+                visited.add(above)
+                if any(one is not None for one in last.at(above)):
+                    found.add(above)
+                else:
+                    waiting.append(above)
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def none_skipped(self) -> bool:
+        """Whether the Function that handed on None gets None for outputs that were not used, and did here."""
+        key = self.none_source
+        if key is None or self.seen is None or self.last is None:
+            return False
+        info = _told.function(self.seen, key)
+        return info is not None and not info.materialize and any(one is None for one in self.last.at(key))
+
+    @cached_property
     def none_from(self) -> str:
-        return f", from {self.handed_none_by}" if self.handed_none_by else ""
+        """Who handed on None, as a clause."""
+        key = self.none_source
+        if key is None or self.seen is None:
+            return "operations on the way have handed on None (a custom Function, as a rule)"
+        label = self.seen.label_of(key)
+        if self.seen.kind_of(key) != "function":
+            return f"{label} handed on None"
+        said = f"the `backward` of the custom Function {label} has returned None"
+        if self.none_skipped:
+            said += (
+                ", as nothing came back for one of its outputs (with `set_materialize_grads(False)` that arrives as "
+                "None, not as zeros)"
+            )
+        return said
+
+    @cached_property
+    def none_remedy(self) -> str:
+        if self.none_skipped:
+            return "Return a gradient from `backward` for the outputs that were used, or use the other one in the loss."
+        return "Return a gradient for it from `backward`."
 
     @cached_property
     def failed_fact(self) -> str:

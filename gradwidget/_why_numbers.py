@@ -14,6 +14,7 @@ from gradwidget._bad import Bad, first_bad
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
 from gradwidget._summary import Summary, format_number, readable, unobserved
+from gradwidget._why_dtypes import beneath, beyond, fitted
 from gradwidget._why_means import divisor_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Classic(NamedTuple):
     holds: Callable[[Values], bool]
     cause: str
     remedy: str
+    partly: str = ""  # the words where it holds for some elements only
 
 
 class Finding(NamedTuple):
@@ -88,6 +90,7 @@ ZERO: tuple[Classic, ...] = (
         "{at} had no positive input (a dead ReLU): its derivative is 0 there, so nothing passes.",
         "Look at what enters it: a smaller learning rate, a better initialization of the layer before, or "
         "`leaky_relu`.",
+        "Where a gradient arrived at {at}, its input is not positive: the derivative of a ReLU is 0 there.",
     ),
     Classic(
         "saturated",
@@ -96,6 +99,7 @@ ZERO: tuple[Classic, ...] = (
         or v.all(lambda t: t.abs() > 15, "in0"),
         "{at} is saturated: its input is so large that its derivative is 0 in this precision.",
         "Scale or normalize what enters it, or use a loss that takes logits, as `F.binary_cross_entropy_with_logits`.",
+        "Where a gradient arrived, {at} is saturated, or its derivative is too small for this precision.",
     ),
     Classic(
         "masked",
@@ -110,6 +114,7 @@ ZERO: tuple[Classic, ...] = (
         _outside,
         "{at} cut these values off: outside of its bounds the derivative is 0.",
         "Widen the bounds, or clamp only what is shown, not what is trained.",
+        "Where a gradient arrived, {at} cut the value off: outside of its bounds the derivative is 0.",
     ),
     Classic(
         "step-function",
@@ -124,6 +129,7 @@ ZERO: tuple[Classic, ...] = (
         lambda v: v.all(_zero, "other") or v.all(_zero, "mat1", "mat2") or v.all(_zero, "self"),
         "{at} multiplied by 0: the derivative is the other factor.",
         "Check the other factor: a weight of the loss, a mask, or a layer initialized with zeros.",
+        "Where a gradient arrived at {at}, the other factor is 0, or the products add up to 0.",
     ),
     Classic(
         "not-selected",
@@ -158,10 +164,17 @@ _SATURATED = next(one for one in ZERO if one.kind == "saturated")
 BAD: tuple[Classic, ...] = (
     Classic(
         "nan-sqrt",
-        ("Sqrt", "Rsqrt"),
-        lambda v: v.any(lambda t: (t <= 0) | t.isnan() | t.isinf(), "result", "in0"),
+        ("Sqrt",),
+        lambda v: v.any(lambda t: (t <= 0) | t.isnan(), "result", "in0"),
         "The derivative of {at} at 0 is infinite, and below 0 it is NaN.",
-        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()` (1e-6 in float16).",
+        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()`.",
+    ),
+    Classic(
+        "nan-sqrt",
+        ("Rsqrt",),
+        lambda v: v.any(lambda t: t.isinf() | t.isnan(), "result") or v.any(lambda t: t <= 0, "in0"),
+        "{at} at 0 is infinite, and so is its derivative; below 0 it is NaN.",
+        "Keep its input away from 0: `(x + 1e-12).rsqrt()`, or `x.clamp(min=1e-12).rsqrt()`.",
     ),
     Classic(
         "nan-std",
@@ -191,7 +204,7 @@ BAD: tuple[Classic, ...] = (
         ("Pow", "PowBackward"),
         lambda v: v.any(lambda t: t <= 0, "self", "in0"),
         "{at} has a base of 0 or less with an exponent whose derivative is infinite (or NaN) there.",
-        "Keep the base positive: `x.clamp(min=1e-12) ** p`.",
+        "Keep the base positive: `x.clamp(min=1e-12) ** p`, with a bigger minimum for a negative p.",
     ),
     Classic(
         "nan-edge",
@@ -241,6 +254,11 @@ _BROADCASTING = frozenset(
 )  # fmt: skip
 
 
+_FACTORS = frozenset({"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"})
+_ELEMENTWISE = frozenset({"Mul", "Div", "Pow"})
+_TOLD = frozenset({"self", "result", "other", "mat1", "mat2", "in0", "in1"})
+
+
 class Numbers:
     """Findings on the numbers of one gradient."""
 
@@ -281,11 +299,16 @@ class Numbers:
         return Finding(
             "zero",
             f"The gradient of {f.name} is 0, and what is left does not tell whether a factor of 0, a dead or masked "
-            f"operation made it so{self._candidates(ZERO)}, or `zero_grad(set_to_none=False)`.",
+            f"operation made it so{self._candidates(ZERO)}, or `zero_grad(set_to_none=False)`{self._or_underflow()}.",
             "Watch the next pass to see where it turns into 0: `w = gw.GradWidget(loss)` before `backward()`, "
             f"then `gw.why({f.name})`.",
             fact,
         )
+
+    def _or_underflow(self) -> str:
+        """That numbers may have been too small, where the dtype is narrow."""
+        narrow = self.f.dtype in ("float16", "float8_e5m2", "float8_e4m3fn")
+        return f", or the numbers were too small ({beneath(self.f.dtype)})" if narrow else ""
 
     def _zeroed_after(self, fact: tuple[str, ...]) -> Finding | None:
         """`.grad` is zero though the last pass brought something else."""
@@ -393,13 +416,38 @@ class Numbers:
                 "Nothing is wrong if that is meant; let the loss depend on single outputs, not on their sum.",
                 evidence,
             )
+        values = self._values(here=seen, key=key)
+        if self._too_small(op.label, values, one):
+            return self._underflow(seen, key, evidence)
         for one_classic in ZERO:
             if op.label in one_classic.ops:
-                return Finding(one_classic.kind, one_classic.cause.format(at=at), one_classic.remedy, evidence)
+                tested = one_classic.holds not in (_never, _always) and bool(_TOLD & values.keys())
+                partly = tested and one is not None and not _safely(one_classic.holds, values)
+                words = (partly and one_classic.partly) or one_classic.cause
+                return Finding(one_classic.kind, words.format(at=at), one_classic.remedy, evidence)
         return Finding(
             "zero-derivative",
             f"{at} handed on 0: its derivative is 0 at this value.",
             "Look at its inputs in the panel of the node.",
+            evidence,
+        )
+
+    @unobserved()
+    def _too_small(self, label: str, values: Values, one: BackwardPass | None) -> bool:
+        """Whether a product of numbers that are not 0 was taken as 0: the dtype can't hold it."""
+        factors = [n for n in ("self", "other") if n in values]
+        if one is None or label not in _ELEMENTWISE or not factors:
+            return False
+        return not values.any(lambda t: (t == 0) | ~t.isfinite(), *factors) and not values.all(_zero, "exponent")
+
+    def _underflow(self, here: Inspection, key: int, evidence: tuple[str, ...]) -> Finding:
+        dtype = _dtype(here, key)
+        return Finding(
+            "underflow",
+            f"{_at(here, key)} handed on 0 although none of its factors is 0: the product is too small "
+            f"({beneath(dtype)}).",
+            "Scale the loss up (`torch.amp.GradScaler`), or compute in a wider dtype: `x.float()` for float16, "
+            "`x.double()` for float32.",
             evidence,
         )
 
@@ -516,8 +564,8 @@ class Numbers:
             "nan",
             f"The gradient of {f.name} has {self.kind}; what is left does not tell which operation made it"
             f"{self._candidates(BAD)}.",
-            f"Watch the next pass: `w = gw.GradWidget({f.outputs if f.asked else 'loss'})` before `backward()`, "
-            f"then `gw.why({f.name})`.",
+            f"{self._likely()}Watch the next pass: `w = gw.GradWidget({f.outputs if f.asked else 'loss'})` before "
+            f"`backward()`, then `gw.why({f.name})`.",
             fact,
         )
 
@@ -539,12 +587,43 @@ class Numbers:
                         return found
                 cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
                 made = "" if place in leaves else self._candidates(BAD)
+                limit = beyond(_dtype(here, place[0])) if kind == "infinity" and place not in leaves else ""
                 return Finding(
                     "bad-value",
-                    f"The forward pass has {kind} already ({name}): {cause}{made}.",
-                    f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
+                    f"The forward pass has {kind} already ({name}): {cause}{made}.{limit}",
+                    f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs."
+                    if not limit
+                    else "Compute that in float32: `.float()` before the operation that grows.",
                     (*fact, f"{name} has {kind}"),
                 )
+        return None
+
+    @cached_property
+    @unobserved()
+    def bad_output(self) -> Finding | None:
+        """An output on the way is not finite, although the gradient is: it can't be trusted."""
+        f, here = self.f, self.f.here
+        if here is None or self.kind not in ("", "zero"):
+            return None
+        ends = [p for p in f.outs if f.asked or (p[0] in f.between and not here.edges.consumers[p[0]])]
+        for place in ends:
+            kind = kind_of_numbers(here.known_value(place))
+            if kind not in ("NaN", "infinity") or not f.reached:
+                continue
+            name = here.name_of(place) or here.label_of(place[0])
+            limit = beyond(_dtype(here, place[0])) if kind == "infinity" else ""
+            told = f"The gradient of {f.name} is finite"
+            where = "" if limit else self._candidates(BAD)
+            return Finding(
+                "bad-value",
+                f"The forward pass has {kind} already ({name}){where}.{limit} {told}, but the value that it belongs to "
+                "is not.",
+                "Compute that in float32: `.float()` before the operation that grows, and a `torch.amp.GradScaler` for "
+                "the gradients."
+                if limit
+                else f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
+                (f"{name} has {kind}", f"{f.name}.grad is {f.brief}" if f.grad is not None else ""),
+            )
         return None
 
     def _named_bad(
@@ -570,7 +649,7 @@ class Numbers:
                 if norm and one.kind in ("nan-sqrt", "nan-division", "nan-pow"):
                     classic = "nan-norm"
                     cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
-                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()` (1e-6 in float16)."
+                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`."
                 if masks and kind == "NaN":
                     mask = _at(here, masks[0])
                     cause += f" {mask} left those elements out: the gradient 0 came back to them, and 0 * inf is NaN."
@@ -580,7 +659,7 @@ class Numbers:
                     )
                 elif kind == "NaN" and classic != "nan-degenerate":
                     cause += " A gradient of 0 times infinity is NaN."
-                return Finding(classic, cause, remedy, evidence)
+                return Finding(classic, cause, fitted(remedy, _dtype(here, key)), evidence)
         return Finding(
             "nan-operation",
             f"{at} made {kind} of a finite gradient: its derivative is not finite at this value, or too big for the "
@@ -595,7 +674,7 @@ class Numbers:
         label = here.columns.ops[here.columns.op[key]].label
         fitting = [one for one in BAD if label in one.ops]
         values = self._values(here, key)
-        known = {"self", "result", "other", "mat1", "mat2", "in0", "in1"} & values.keys()
+        known = _TOLD & values.keys()
         return [one for one in fitting if not known or one.holds is _never or _safely(one.holds, values)]
 
     @unobserved()
@@ -616,14 +695,24 @@ class Numbers:
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} has such a value"))
         return None
 
+    def _likely(self) -> str:
+        """The remedy for the one operation on the way that could have made it; "" if there are several."""
+        here = self.f.here
+        if here is None:
+            return ""
+        labels = {k: here.columns.ops[here.columns.op[k]].label for k in self.f.between}
+        found = [(k, one) for k, label in labels.items() for one in BAD if label in one.ops and label not in _FACTORS]
+        if len(found) != 1:
+            return ""
+        key, one = found[0]
+        return f"{fitted(one.remedy, _dtype(here, key))} "
+
     def _candidates(self, classics: tuple[Classic, ...]) -> str:
         """Operations on the way that could have done it, as a remark."""
         here = self.f.here
         if here is None:
             return ""
-        sure = {op for one in classics for op in one.ops} - (
-            {"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"} if classics is BAD else set()
-        )
+        sure = {op for one in classics for op in one.ops} - (_FACTORS if classics is BAD else set())
         found = [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in sure][:3]
         return f" ({' or '.join(found)} could have)" if found else ""
 
@@ -970,6 +1059,11 @@ def _norm_before(here: Inspection, key: int) -> str:
         if label(key) in ("Sqrt", "Pow") and label(before) == "Sum" and {label(k) for k in squares} & {"Pow", "Mul"}:
             return _at(here, key)
     return ""
+
+
+def _dtype(here: Inspection, key: int) -> str:
+    """Of what a node has made: "float32", "" unknown."""
+    return next((form.dtype for form in here.columns.forms_of(key)), "")
 
 
 def _at(here: Inspection, key: int) -> str:

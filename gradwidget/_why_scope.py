@@ -53,6 +53,7 @@ class Scope:
     tensors: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     modules: list[tuple[str, Any]] = field(default_factory=list)
     spot: Spot | None = None  # where the question is asked
+    mode: str = ""  # there: "off" without gradients, "inference"
 
     @classmethod
     def of_frame(cls, frame: FrameType | None) -> Scope:
@@ -63,6 +64,7 @@ class Scope:
             items += _names.variables(frame)
         found = cls._of(items)
         found.spot = spot
+        found.mode = "inference" if torch.is_inference_mode_enabled() else "" if torch.is_grad_enabled() else "off"
         return found
 
     @classmethod

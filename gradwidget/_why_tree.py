@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from gradwidget._diagnosis import Diagnosis
+from gradwidget._diagnosis import Diagnosis, worded
 from gradwidget._why_facts import Facts
 from gradwidget._why_numbers import Finding
 from gradwidget._why_source import CREATE_GRAPH
@@ -37,10 +37,22 @@ _REWRAPPED = (
     "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
     "`torch.tensor([l.item() ...], requires_grad=True)`."
 )
+_ON = (
+    "Leave the `no_grad` or `inference_mode` block, or call `torch.set_grad_enabled(True)`, and run the forward pass "
+    "again."
+)
 _NONE = "{f.name}.grad is None"
 _FLAG = "{f.name}.requires_grad is False"
 
 ITSELF: tuple[Leaf, ...] = (
+    Leaf(
+        "uninitialized",
+        lambda f: f.lazy,
+        "{f.name} has no shape and no numbers yet: it belongs to a lazy module, which makes them in its first forward "
+        "pass. Nothing was computed from it.",
+        "Run one batch through the module, then `backward()`; after that it is an ordinary parameter.",
+        ("{f.name} is an {f.class_name}",),
+    ),
     Leaf(
         "transform",
         lambda f: f.transformed,
@@ -48,6 +60,15 @@ ITSELF: tuple[Leaf, ...] = (
         "the ordinary graph, has no `.grad`, and ends with the transform.",
         "Look at what the transform returns, or compute outside of it with `requires_grad_()` and `backward()`.",
         ("{f.name} is a wrapper of torch.func",),
+    ),
+    Leaf(
+        "transform",
+        lambda f: f.output_transformed,
+        "{f.outputs} lives inside a transform of `torch.func` (`grad`, `vmap`, `jvp`): what it was computed from is "
+        "not in the ordinary graph, so it brings no `.grad` to {f.name}.",
+        "Give {f.name} to the transformed function as an argument, and ask for its gradient there: "
+        "`torch.func.grad(f, argnums=...)`.",
+        ("{f.outputs} is a wrapper of torch.func",),
     ),
     Leaf(
         "rounded",
@@ -149,6 +170,13 @@ UNTRACKED: tuple[Leaf, ...] = (
         "under `no_grad`.",
         "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison).",
         (_FLAG, "equal to {f.taken_from.how} of {f.taken_from.source}"),
+    ),
+    Leaf(
+        "untracked",
+        lambda f: not f.requires_grad and bool(f.off),
+        "{f.name} needs no gradient, and {f.off}: what is computed so has no history.",
+        _ON,
+        (_FLAG, "{f.name}.grad_fn is None", "{f.off_fact}"),
     ),
     Leaf(
         "untracked",
@@ -265,6 +293,14 @@ STRUCTURE: tuple[Leaf, ...] = (
     ),
     Leaf(
         "no-graph",
+        lambda f: bool(f.no_graph) and bool(f.off),
+        "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph} And {f.off}: what is computed so "
+        "has no history.",
+        _ON,
+        ("{f.outputs}.grad_fn is None", "{f.off_fact}"),
+    ),
+    Leaf(
+        "no-graph",
         lambda f: bool(f.no_graph) and bool(f.grad_without_graph),
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph} {f.grad_without_graph}",
         CREATE_GRAPH,
@@ -277,6 +313,14 @@ STRUCTURE: tuple[Leaf, ...] = (
         "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
         "`detach()` on the way.",
         ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
+    ),
+    Leaf(
+        "not-reachable",
+        lambda f: f.asked and not f.reached and bool(f.off),
+        "As far as autograd recorded, {f.outputs} was not computed from {f.name}; and {f.off}: what is computed so is "
+        "not recorded.",
+        _ON,
+        ("{f.name} is not behind {f.outputs}", "{f.off_fact}", "{f.leaves_fact}"),
     ),
     Leaf(
         "not-reachable",
@@ -371,9 +415,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "function-none",
         lambda f: f.came_none,
-        "{f.name}.grad is None: the last pass came here with None{f.none_from}, so a custom Function has returned None "
-        "for this input, or its gradient was not made up (`set_materialize_grads(False)`).",
-        "Return a gradient for it from `backward`.",
+        "{f.name}.grad is None: the last pass came here with None: {f.none_from}.",
+        "{f.none_remedy}",
         ("{f.name} was reached, and what arrived is None", _NONE),
     ),
     Leaf(
@@ -474,6 +517,14 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "unused",
+        lambda f: bool(f.off),
+        "{f.name}.grad is None: no tensor in scope was computed from {f.name} with a history; and {f.off}: what is "
+        "computed so has none.",
+        _ON,
+        ("{f.name}.requires_grad is True", _NONE, "{f.off_fact}"),
+    ),
+    Leaf(
+        "unused",
         lambda _: True,
         "{f.name}.grad is None: no tensor in scope was computed from {f.name}. Either it was not used, or `backward()` "
         "has not run, or the graph is gone and `.grad` was cleared.",
@@ -484,6 +535,7 @@ MISSING: tuple[Leaf, ...] = (
 
 PRESENT: tuple[Leaf | Found, ...] = (
     Found(lambda f: f.numbers.bad),
+    Found(lambda f: f.numbers.bad_output),
     Found(lambda f: f.numbers.zero),
     Leaf(
         "from-elsewhere",
@@ -507,8 +559,7 @@ PRESENT: tuple[Leaf | Found, ...] = (
     Leaf(
         "unreadable",
         lambda f: f.grad is not None and not f.brief,
-        "{f.name} has a gradient, but its numbers can't be read: it is of a meta, fake or other special tensor, or has "
-        "no elements.",
+        "{f.name} has a gradient, but its numbers can't be read: {f.unreadable}",
         "",
         ("{f.name}.grad is not None",),
     ),
@@ -534,7 +585,7 @@ def decide(f: Facts) -> Diagnosis:
     for leaf in tree:
         answer = _ask(leaf, f)
         if answer is not None:
-            return answer
+            return worded(answer)
     return Diagnosis("unknown", f"Nothing is known of the gradient of {f.name}.", "", ())
 
 

@@ -69,6 +69,12 @@ def a_rounded_copy_under_no_grad():
     return why(rounded)
 
 
+@situation("uninitialized", "lazy module", "Run one batch through the module")
+def a_lazy_layer_before_its_first_pass():
+    layer = nn.LazyLinear(2)
+    return why(layer.weight)
+
+
 @situation("inference", "inference_mode", "clone()")
 def made_under_inference_mode():
     with torch.inference_mode():
@@ -943,7 +949,7 @@ def the_norm_of_zeros():
     return watched(lambda x: x.pow(2).sum().sqrt(), [0.0, 0.0])
 
 
-@situation("nan-norm", "norm of zeros", "1e-6 in float16")
+@situation("nan-norm", "norm of zeros", "+ 1e-12).sqrt()")
 def one_through_the_norm_of_zeros():
     return watched(lambda x: x.norm() ** -1, [0.0, 0.0])
 
@@ -1680,6 +1686,209 @@ def test_a_broadcast_under_a_sum_is_told_without_a_mean():
     loss.backward()
     assert "need not be bigger" not in why(bias, loss).cause
     assert "use `.mean()`" in why(bias, loss).remedy
+
+
+def half(*values):
+    return torch.tensor(values, dtype=torch.float16, requires_grad=True)
+
+
+@pytest.mark.parametrize("watched_too", [False, True])
+def test_a_half_loss_that_is_infinite_is_told_though_its_gradient_is_finite(watched_too):
+    x = half(60000.0, 60000.0)
+    loss = x.sum()
+    watch = GradWidget(loss) if watched_too else None
+    loss.backward()
+    assert x.grad.tolist() == [1, 1]
+    for found in (why(x, loss), why(x)):
+        assert found.kind == "bad-value", str(found)
+        assert "loss" in found.cause
+        assert "65504" in found.cause
+        assert ".float()" in found.remedy
+    safe = x.float().sum()
+    assert torch.isfinite(safe)
+    del watch
+
+
+REMEDIES = [
+    ("(x + 1e-4).sqrt()", lambda x: x.sqrt()),
+    ("x.clamp(min=1e-4).sqrt()", lambda x: x.sqrt()),
+    ("x.clamp(min=1e-4).log()", lambda x: x.log()),
+    ("x.clamp(min=1e-4) ** p", lambda x: x**0.5),
+    ("x.clamp(-1 + 1e-3, 1 - 1e-3).acos()", lambda x: (x + 1).acos()),
+    ("(x.pow(2).sum() + 1e-4).sqrt()", lambda x: x.norm()),
+]
+
+
+@pytest.mark.parametrize(("code", "make"), REMEDIES)
+def test_remedies_for_half_numbers_work_in_half_numbers(code, make):
+    x = half(0.0, 0.0)
+    loss = make(x) ** 0.5 if "pow(2)" in code else make(x).sum()
+    with GradWidget(loss):
+        loss.backward()
+        found = why(x, loss)
+    assert code.replace(".acos()", "") in found.remedy, str(found)
+    x.grad = None
+    eval(code, {"x": x + 1 if "acos" in code else x, "p": 0.5}).sum().backward()
+    assert torch.isfinite(x.grad).all()
+
+
+def test_the_remedy_of_the_only_candidate_is_given():
+    x = leaf([1.0, 0.0])
+    loss = (x + 0.0).acos().sum()
+    loss.backward()
+    found = why(x, loss)
+    assert "Acos" in found.cause
+    assert "could have" in found.cause
+    assert "`x.clamp(-1 + 1e-6, 1 - 1e-6)`" in found.remedy
+    assert "Watch the next pass" in found.remedy
+
+
+def test_a_product_too_small_for_half_numbers_is_no_factor_of_zero():
+    x = half(1e-4)
+    loss = (x * x * x).sum()
+    loss.backward()
+    assert "6e-08" in why(x, loss).cause
+    found = watched_in(torch.float16, lambda x: ((x * 1e-4) * 1e-4).sum(), 1.0)
+    assert found.kind == "underflow"
+    assert "GradScaler" in found.remedy
+
+
+def watched_in(dtype, make, *values):
+    x = torch.tensor(values, dtype=dtype, requires_grad=True)
+    loss = make(x)
+    with GradWidget(loss):
+        loss.backward()
+        return why(x, loss)
+
+
+def test_a_relu_that_let_others_pass_is_not_called_dead():
+    found = watched(lambda x: (x.relu() * torch.tensor([1.0, 0.0])).sum(), [-1.0, 2.0])
+    assert found.kind == "dead-relu"
+    assert "had no positive input" not in found.cause
+    assert "Where a gradient arrived" in found.cause
+
+
+def test_switched_off_gradients_are_told_where_they_are_off():
+    w = leaf()
+    with torch.no_grad():
+        y = (w * 2).sum()
+        asked = [why(y), why(w, y), why(w)]
+    torch.set_grad_enabled(False)
+    try:
+        z = (w * 2).sum()
+        asked += [why(z), why(w, z)]
+        with pytest.raises(RuntimeError) as caught:
+            z.backward()
+        asked.append(why(caught.value))
+    finally:
+        torch.set_grad_enabled(True)
+    for found in asked:
+        assert "gradients are switched off right now" in found.cause, str(found)
+        assert "`torch.set_grad_enabled(True)`" in found.remedy
+        assert "torch.is_grad_enabled() is False" in found.evidence
+    assert "switched off" not in why(y).cause
+
+
+def test_asked_under_inference_mode():
+    w = leaf()
+    with torch.inference_mode():
+        y = (w * 2).sum()
+        assert why(y).kind == "inference"
+        assert "inference_mode()` is in force right now" in why(w, y).cause
+        assert "inference_mode()` is in force right now" in why(w).cause
+    loss = (w * 2).sum()
+    with torch.inference_mode():
+        assert why(w, loss).kind == "not-run"
+
+
+def test_asked_inside_a_transform():
+    w, answers = leaf(), []
+
+    def f(x):
+        y = x * w
+        answers.extend([why(x), why(y), why(x, y), why(w, y)])
+        return y.sum()
+
+    torch.func.grad(f)(torch.ones(3))
+    assert [one.kind for one in answers] == ["transform"] * 4
+    assert "argnums" in answers[-1].remedy
+
+
+@pytest.mark.parametrize("make", ["meta", "empty", "jagged", "strided"])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_numbers_that_can_not_be_read_are_not_called_finite(make):
+    if make == "meta":
+        x = torch.ones(3, device="meta", requires_grad=True)
+        loss = (x * 2).sum()
+    elif make == "empty":
+        x = torch.ones(0, 3, requires_grad=True)
+        loss = (x * 2).sum()
+    elif make == "jagged":
+        x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True, layout=torch.jagged)
+        loss = (x * 2).values().sum()
+    else:
+        x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)
+        loss = torch.nested.to_padded_tensor(x * 2, 0.0).sum()
+    loss.backward()
+    found = why(x, loss)
+    assert found.kind == "unreadable", str(found)
+    assert "finite" not in str(found)
+    assert ("no elements" if make == "empty" else make if make == "meta" else "ested") in found.cause
+
+
+class SecondOfTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.set_materialize_grads(False)
+        return a * 1, a * 2
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return second
+
+
+class FirstOfTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def test_none_of_a_function_names_materializing_only_where_that_is_so():
+    a, b = leaf(), leaf()
+    out = FirstOfTwo.apply(a, b * 3).sum()
+    with GradWidget(out):
+        out.backward()
+        found = why(b, out)
+    assert "the custom Function FirstOfTwo (node 1) has returned None" in found.cause
+    assert "materialize" not in str(found)
+    first, second = SecondOfTwo.apply(a)
+    loss = first.sum()
+    a.grad = None
+    with GradWidget(loss):
+        loss.backward()
+        found = why(a, loss)
+    assert "set_materialize_grads(False)" in found.cause
+    del second
+
+
+def test_an_uninitialized_parameter_in_an_error():
+    with pytest.raises(ValueError, match="uninitialized") as caught:
+        nn.LazyLinear(2).weight.sum()
+    found = why(caught.value)
+    assert found.kind == "uninitialized"
+    assert "Run one batch" in found.remedy
+
+
+def test_a_remedy_is_code_that_can_be_run():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2)))
+    assert "`gw.why(net[1][0].weight, loss)`" in why(net[1][0].weight).remedy
+    assert why(torch.ones(3)).cause.startswith("The tensor needs no gradient")
+    assert "`x.requires_grad_()`" in why(torch.ones(3)).remedy
+    assert "the tensor's .requires_grad is False" in why(torch.ones(3)).evidence
 
 
 AVERAGING = {
