@@ -369,6 +369,14 @@ class Facts:
         return [key for key in (self.between or sorted(self.in_outputs))[:LOOKED_AT] if key < len(self.nodes)]
 
     @cached_property
+    def behind_heads(self) -> list[set[int]]:
+        """Nodes behind each output in scope, an empty set if there is none."""
+        if self.here is None:
+            return [set()]
+        heads = [p[0] for p in self.here.columns.outputs if not self.here.edges.consumers[p[0]]][:_NAMED]
+        return [_closure(self.here, {key}, forward=False) for key in dict.fromkeys(heads)] or [set()]
+
+    @cached_property
     def heads_freed(self) -> list[str]:
         """Outputs in scope that depend on the tensor, and whose own part of the graph a pass has freed."""
         here, place = self.here, self.place
@@ -468,7 +476,7 @@ class Facts:
         """Named tensors that were computed from this one, itself first."""
         if self.here is None or self.place is None or self.tensor is None:
             return [] if self.tensor is None else [(self.name, self.tensor)]
-        keys = _closure(self.here, {self.here.columns.source[e] for e in self._all_uses()}, forward=True)
+        keys = _closure(self.here, {self.here.columns.source[e] for e in self.all_uses()}, forward=True)
         found = [(self.name, self.tensor)]
         for place, names in self.here.names.items():
             tensor = self.here.tensor(place)
@@ -476,7 +484,7 @@ class Facts:
                 found.append((names[0], tensor))
         return found
 
-    def _all_uses(self) -> list[int]:
+    def all_uses(self) -> list[int]:
         if self.here is None or self.place is None:
             return []
         return [e for e in self.here.edges.consumers[self.place[0]] if self.here.columns.output[e] == self.place[1]]
@@ -569,7 +577,7 @@ class Facts:
         """Nodes that lead from the tensor to what was computed from it."""
         if self.here is None:
             return []
-        return sorted(_closure(self.here, {self.here.columns.source[e] for e in self._all_uses()}, forward=True))
+        return sorted(_closure(self.here, {self.here.columns.source[e] for e in self.all_uses()}, forward=True))
 
     @cached_property
     def cut_says(self) -> str:
@@ -577,7 +585,8 @@ class Facts:
         cut = self.cut
         assert cut is not None
         if cut.enters:
-            return f"the graph is cut on the way. {self.cut_at}."
+            at = self.cut_at
+            return f"the graph is cut on the way. {'A' if at.startswith('a tensor ') else at[:1]}{at[1:]}."
         return (
             f"it was not used there, or the graph is cut on the way. One possibility: {self.cut_at} (whether "
             f"{self.outputs} was computed from that is not recorded)."
@@ -677,6 +686,28 @@ class Facts:
             return False
 
     @cached_property
+    def elsewhere(self) -> str:
+        """Where the graph is cut between a tensor that has a gradient and the outputs, if that is sure: a sentence."""
+        sure = self.cut is not None and self.cut.enters and self.cut.kind in ("detached", "numpy")
+        return f" For {self.outputs}, {self.cut_says}" if sure else ""
+
+    @cached_property
+    def unused_by_pass(self) -> bool:
+        """Whether no operation that the last pass ran uses the tensor."""
+        if self.seen is None or self.spot is None or self.last is None:
+            return False
+        columns = self.seen.columns
+        edges = [e for e in self.seen.edges.consumers[self.spot[0]] if columns.output[e] == self.spot[1]]
+        return not any(columns.source[e] in self.last.steps for e in edges)
+
+    @cached_property
+    def swapped(self) -> bool:
+        """Whether the tensor was computed from what was given as the output."""
+        if self.here is None or self.place is None or self.reached or not self.outs:
+            return False
+        return {key for key, _ in self.outs} <= _closure(self.here, {self.place[0]}, forward=False) - {self.place[0]}
+
+    @cached_property
     def grad_without_graph(self) -> str:
         """That the output, or the tensor itself, comes from an `autograd.grad` without a graph: a sentence, or ""."""
         name = self.scope.name_of(self.output) if self.asked else self.scope.name_of(self.tensor)
@@ -728,7 +759,7 @@ class Facts:
         """Functions among the consumers: they may have returned None."""
         if self.here is None:
             return ""
-        keys = {self.here.columns.source[e] for e in self.uses or self._all_uses()}
+        keys = {self.here.columns.source[e] for e in self.uses or self.all_uses()}
         found = [self.here.label_of(k) for k in sorted(keys) if self.here.kind_of(k) == "function"]
         return " and ".join(found[:3])
 
@@ -833,7 +864,7 @@ class Facts:
 
     @cached_property
     def failed_fact(self) -> str:
-        return f"pass {self.failed.number}: {self.failed.note}" if self.failed is not None else ""
+        return f"pass {self.failed.number}: {self.failed.note.rstrip('.')}" if self.failed is not None else ""
 
     @cached_property
     def ran_fact(self) -> str:
@@ -882,7 +913,7 @@ class Facts:
         here = self.here
         if here is None or not self.is_leaf:
             return ""
-        keys = {here.columns.source[e] for e in self.uses or self._all_uses()}
+        keys = {here.columns.source[e] for e in self.uses or self.all_uses()}
         columns = here.columns
         labels = [columns.ops[columns.op[k]].label for k in sorted(keys) if here.kind_of(k) == "function"]
         if not labels:

@@ -887,12 +887,15 @@ class Numbers:
         """Nobody watched: several graphs that lead here have been freed, or `.grad` was written to again."""
         f = self.f
         ran = f.heads_freed
-        if len(ran) > 1:
+        if len(ran) > 1 and not self._written_once():
             names = " and ".join(ran[:3])
+            unless = "it was cleared between them"
+            if self.f.grad is not None and version_of(self.f.grad) < len(f.all_uses()):
+                unless += ", or one of them failed before it came here"
             return Finding(
                 "accumulated",
                 f"{f.name}.grad is a sum: passes from {names} have run, and `backward()` adds to `.grad` "
-                "(unless it was cleared between them).",
+                f"(unless {unless}).",
                 "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
                 (f"the graphs of {names} lead to {f.name}, and what they had saved is freed",),
             )
@@ -907,6 +910,12 @@ class Numbers:
             "Call `optimizer.zero_grad()` before each `backward()`; a `gw.GradWidget` made before tells each share.",
             (f"{f.name}.grad._version is {version}",),
         )
+
+    @unobserved()
+    def _written_once(self) -> bool:
+        """Whether `.grad` is as one pass has left it: a second one adds to it in place, which counts."""
+        grad = None if self.f.tensor is None else self.f.tensor.grad
+        return grad is not None and version_of(grad) == 0 and grad.layout is torch.strided and not grad.requires_grad
 
     @cached_property
     def several(self) -> Finding | None:
@@ -923,6 +932,8 @@ class Numbers:
         ]
         if f.last is not None:
             edges = [e for e in edges if here.columns.source[e] in f.last.steps]
+        elif not f.asked and len(edges) > 1:  # which of the outputs ran is not known: the uses of one count
+            edges = max(([e for e in edges if here.columns.source[e] in keys] for keys in f.behind_heads), key=len)
         if len(edges) < 2:
             return None
         shares = self._shares(here, edges)
@@ -999,9 +1010,11 @@ class Numbers:
     def _divided(self, here: Inspection, keys: set[int], times: int) -> str:
         """That a mean, or a loss that averages inside, divides the sum again, as a sentence; "" if none does."""
         found = [(key, divisor_of(here, key, self._values(here, key))) for key in sorted(keys)]
-        known = [(key, one) for key, one in found if one is not None and one.number != 1][:3]
+        known = [(key, one) for key, one in found if one is not None and one.number != 1]
         if not known:
             return ""
+        nearest = max(key for key, _ in known)  # others divide too if it is behind them, not beside them
+        known = [(key, one) for key, one in known if key == nearest or key in _above(here, nearest)][-3:]
         told = " and ".join(f"{_at(here, key)} by {one.text}" for key, one in known)
         total = math.prod(one.number or 1 for _, one in known)
         unsure = any(one.number is None for _, one in known)

@@ -46,6 +46,14 @@ _FLAG = "{f.name}.requires_grad is False"
 
 ITSELF: tuple[Leaf, ...] = (
     Leaf(
+        "swapped",
+        lambda f: f.asked and f.swapped,
+        "{f.name} was computed from {f.outputs}, not the other way round: the gradient goes from {f.name} to "
+        "{f.outputs}.",
+        "Ask `gw.why({f.outputs}, {f.name})`: the tensor first, then what `backward()` is called on.",
+        ("{f.outputs} is behind {f.name}",),
+    ),
+    Leaf(
         "uninitialized",
         lambda f: f.lazy,
         "{f.name} has no shape and no numbers yet: it belongs to a lazy module, which makes them in its first forward "
@@ -382,11 +390,17 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "arrived-none",
+        lambda f: f.came_none and not f.is_leaf and f.unused_by_pass,
+        "No gradient arrived at {f.name} in the last pass: no operation that ran uses it, so the output does not "
+        "depend on it.",
+        "Use {f.name} in the loss.",
+        ("{f.last_label} brought None to {f.name}", "{f.made_by}"),
+    ),
+    Leaf(
+        "arrived-none",
         lambda f: f.came_none and not f.is_leaf,
-        "No gradient arrived at {f.name} in the last pass: the output does not depend on it, or a Function has "
-        "returned "
-        "None.",
-        "Check which operations use {f.name}.",
+        "No gradient arrived at {f.name} in the last pass: {f.none_from}.",
+        "{f.none_remedy}",
         ("{f.last_label} brought None to {f.name}",),
     ),
     Leaf(
@@ -540,7 +554,8 @@ PRESENT: tuple[Leaf | Found, ...] = (
     Leaf(
         "from-elsewhere",
         lambda f: f.asked and not f.reached and f.grad is not None,
-        "{f.name} has a gradient, but not from {f.outputs}, which does not depend on it: another pass has written it.",
+        "{f.name} has a gradient, but not from {f.outputs}, which does not depend on it: another pass has written it."
+        "{f.elsewhere}",
         "Ask with the loss that you mean: `gw.why({f.name}, loss)`.",
         ("{f.name} is not behind {f.outputs}",),
     ),

@@ -47,6 +47,13 @@ def a_bool():
     return why(mask)
 
 
+@situation("swapped", "gw.why(x, loss)")
+def asked_the_wrong_way_round():
+    x = leaf()
+    loss = (x * 2).sum()
+    return why(loss, x)
+
+
 @situation("rounded", "argmax", "logits", "softmax")
 def an_argmax():
     logits = leaf([[1.0, 5.0, 2.0], [3.0, 1.0, 0.0]]) * 2
@@ -1889,6 +1896,79 @@ def test_a_remedy_is_code_that_can_be_run():
     assert why(torch.ones(3)).cause.startswith("The tensor needs no gradient")
     assert "`x.requires_grad_()`" in why(torch.ones(3)).remedy
     assert "the tensor's .requires_grad is False" in why(torch.ones(3)).evidence
+
+
+def test_a_gradient_from_elsewhere_tells_where_the_graph_is_cut():
+    x = leaf()
+    h = x * 2
+    cut = (h.detach() * leaf()).sum()
+    h.sum().backward()
+    found = why(x, cut)
+    assert found.kind == "from-elsewhere"
+    assert "detach()" in found.cause
+    assert "h" in found.cause
+
+
+def test_two_graphs_of_which_one_was_cleared_are_no_sum():
+    w = leaf()
+    first, second = (w**2).sum(), (w**3).sum()
+    first.backward()
+    w.grad = None
+    second.backward()
+    assert why(w).kind not in ("accumulated", "several-uses")
+
+
+def test_a_use_by_an_output_that_did_not_run_is_no_share():
+    w = leaf()
+    first, second = (w * 2).sum(), (w * 3).sum()
+    first.backward()
+    assert why(w).kind == "present"
+    v = leaf()
+    both = (v * 2 + v * 3).sum()
+    both.backward()
+    assert why(v).kind == "several-uses"
+    assert why(v, both).kind == "several-uses"
+    del second
+
+
+def test_a_pass_that_failed_before_it_came_here_may_be_none_of_the_sum():
+    t, a, b = leaf(2.0), leaf(3.0), leaf(-1.0)
+    feat = t * t
+    loss1, loss2 = feat * a, (feat * b).exp()
+    loss1.backward()
+    with pytest.raises(RuntimeError):
+        loss2.backward()
+    assert "failed before it came here" in why(t).cause
+
+
+def test_divisions_on_other_branches_are_not_multiplied():
+    layer = nn.Linear(2, 3)
+    h = layer(torch.rand(4, 2))
+    one, two = h.mean(1).sum(), h.mean(0).sum()
+    one.backward()
+    assert " and " not in why(layer.bias).cause.partition("divides")[2]
+    del two
+
+
+def test_a_leaf_that_was_cast_after_the_forward_pass_is_still_behind_it():
+    layer = nn.Linear(2, 1, bias=False)
+    y = layer(torch.ones(1, 2)).sum()
+    layer.double()
+    assert why(layer.weight, y).kind == "not-run"
+    y.backward()
+    assert layer.weight.grad is not None
+    assert why(layer.weight, y).kind == "present"
+
+
+def test_an_output_that_no_operation_uses_gets_none():
+    x = leaf()
+    first, second = SecondOfTwo.apply(x)
+    loss = second.sum()
+    with GradWidget(loss):
+        loss.backward()
+        found = why(first)
+    assert found.kind == "arrived-none"
+    assert "no operation that ran uses it" in found.cause
 
 
 AVERAGING = {
