@@ -16,6 +16,7 @@ from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of
 from gradwidget._summary import Summary, format_number, readable, unobserved
 from gradwidget._why_dtypes import beneath, beyond, fitted
 from gradwidget._why_means import divisor_of
+from gradwidget._why_scope import COMPARED
 
 if TYPE_CHECKING:
     from gradwidget._why_facts import Facts
@@ -126,16 +127,24 @@ ZERO: tuple[Classic, ...] = (
     Classic(
         "times-zero",
         ("Mul", "Mm", "Addmm", "Bmm", "Baddbmm", "Mv", "Dot", "Convolution", "Prod", "Div"),
-        lambda v: v.all(_zero, "other") or v.all(_zero, "mat1", "mat2") or v.all(_zero, "self"),
+        lambda v: any(v.all(_zero, name) for name in ("other", "mat1", "mat2", "self")),
         "{at} multiplied by 0: the derivative is the other factor.",
         "Check the other factor: a weight of the loss, a mask, or a layer initialized with zeros.",
         "Where a gradient arrived at {at}, the other factor is 0, or the products add up to 0.",
     ),
     Classic(
+        "padding-index",
+        ("Embedding",),
+        lambda v: "indices" in v and v.all(lambda t: t == v["padding_idx"], "indices"),
+        "{at} looked up its `padding_idx` only, and that row gets no gradient.",
+        "Look up other rows too, or make the embedding without `padding_idx`.",
+        "At {at} only other rows than these are looked up, or the row of its `padding_idx`, which gets no gradient.",
+    ),
+    Classic(
         "not-selected",
         (
             "Select", "Slice", "Index", "IndexSelect", "Gather", "Split", "SplitWithSizes", "Unbind", "Max", "Min",
-            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices",
+            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "MaxPool2DWithIndices",
             "Median", "Diagonal", "Narrow",
         ),
         _never,
@@ -162,6 +171,25 @@ ZERO: tuple[Classic, ...] = (
 _SATURATED = next(one for one in ZERO if one.kind == "saturated")
 
 BAD: tuple[Classic, ...] = (
+    Classic(
+        "nan-softmax",
+        ("Softmax", "LogSoftmax", "SafeSoftmax"),
+        lambda v: v.any(lambda t: t.isnan(), "result") and not v.any(lambda t: t.isnan(), "in0"),
+        "{at} has a row that is all -inf (everything is masked) or holds infinity: its result is NaN.",
+        "Leave one element of each row unmasked, or mask with a big negative number: "
+        "`x.masked_fill(mask, torch.finfo(x.dtype).min)`.",
+    ),
+    Classic(
+        "nan-empty",
+        ("NllLoss", "NllLoss2D", "Mean", "MseLoss", "SmoothL1Loss", "HuberLoss", "BinaryCrossEntropyWithLogits"),
+        lambda v: (
+            v.all(_zero, "total_weight")
+            or v.all(_zero, "self_sym_numel")
+            or any(not v[n].numel() for n in ("self", "in0") if n in v)
+        ),
+        "{at} is a mean of nothing: the batch is empty, or all targets are `ignore_index`, and 0 / 0 is NaN.",
+        "Skip such a batch, or sum and divide by at least 1: `loss_sum / max(count, 1)`.",
+    ),
     Classic(
         "nan-sqrt",
         ("Sqrt",),
@@ -218,7 +246,7 @@ BAD: tuple[Classic, ...] = (
         ("Exp", "Expm1", "Exp2", "Cosh", "Sinh", "Prod", "Cumprod", "Tan"),
         lambda v: v.any(lambda t: t.isinf(), "result"),
         "{at} has grown beyond what its dtype holds.",
-        "Subtract the maximum first, or use `torch.logsumexp`, `F.log_softmax` or float32.",
+        "Subtract the maximum first, or use `torch.logsumexp`, `F.log_softmax` or a wider dtype.",
     ),
     Classic(
         "overflow",
@@ -254,7 +282,9 @@ _BROADCASTING = frozenset(
 )  # fmt: skip
 
 
+_WEIGHT = {"Addmm": 2, "Mm": 1}  # the input that is a layer's weight, transposed
 _FACTORS = frozenset({"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"})
+_IN_ITSELF = frozenset({"nan-degenerate", "nan-softmax", "nan-empty", "nan-std"})
 _ELEMENTWISE = frozenset({"Mul", "Div", "Pow"})
 _TOLD = frozenset({"self", "result", "other", "mat1", "mat2", "in0", "in1"})
 
@@ -424,6 +454,8 @@ class Numbers:
                 tested = one_classic.holds not in (_never, _always) and bool(_TOLD & values.keys())
                 partly = tested and one is not None and not _safely(one_classic.holds, values)
                 words = (partly and one_classic.partly) or one_classic.cause
+                if one_classic.kind == "times-zero":
+                    evidence += self._zero_factors(seen, key)
                 return Finding(one_classic.kind, words.format(at=at), one_classic.remedy, evidence)
         return Finding(
             "zero-derivative",
@@ -439,6 +471,20 @@ class Numbers:
         if one is None or label not in _ELEMENTWISE or not factors:
             return False
         return not values.any(lambda t: (t == 0) | ~t.isfinite(), *factors) and not values.all(_zero, "exponent")
+
+    @unobserved()
+    def _zero_factors(self, here: Inspection, key: int) -> tuple[str, ...]:
+        """Named inputs of a product that are all zeros, as facts."""
+        columns, found = here.columns, []
+        for edge in here.edges.inputs[key]:
+            place = (columns.target[edge], columns.output[edge])
+            into = here.edges.inputs[place[0]]
+            if columns.ops[columns.op[place[0]]].label in ("T", "Transpose") and into:
+                place = (columns.target[into[0]], columns.output[into[0]])
+            name = here.name_of(place)
+            if name and kind_of_numbers(here.known_value(place)) == "zero":
+                found.append(f"{name} is all zeros")
+        return tuple(found[:2])
 
     def _underflow(self, here: Inspection, key: int, evidence: tuple[str, ...]) -> Finding:
         dtype = _dtype(here, key)
@@ -472,7 +518,7 @@ class Numbers:
             for one in ZERO:
                 if label in one.ops and self._unavoidable(here, key) and _safely(one.holds, self._values(here, key)):
                     found = self._named_zero(here, key, fact, None)
-                    return found._replace(evidence=(*fact, f"{here.label_of(key)} lies on the way to {self.f.outputs}"))
+                    return found._replace(evidence=(*found.evidence, *self._on_the_way(here, key)))
         for key in self.f.between:
             if here.kind_of(key) != "function":
                 continue
@@ -485,6 +531,10 @@ class Numbers:
         if len(masks) == 1 and len(self.f.uses) == 1:
             return self._named_zero(here, masks[0], fact, None)
         return None
+
+    def _on_the_way(self, here: Inspection, key: int) -> tuple[str, ...]:
+        label = here.label_of(key)
+        return () if label == self.f.outputs else (f"{label} lies on the way to {self.f.outputs}",)
 
     def _unavoidable(self, here: Inspection, key: int) -> bool:
         """Whether all paths from the outputs to the tensor go through a node."""
@@ -522,6 +572,11 @@ class Numbers:
             value = here.known_value((here.columns.target[edge], here.columns.output[edge]))
             if value is not None:
                 found[f"in{here.columns.input[edge]}"] = value
+        slot = _WEIGHT.get(here.columns.ops[here.columns.op[key]].label)
+        if slot is not None and "mat2" not in found:
+            weight = _behind_transpose(here, key, slot)
+            if weight is not None:
+                found["mat2"] = weight
         value = here.known_value((key, 0))
         if value is not None:
             found.setdefault("result", value)
@@ -582,7 +637,7 @@ class Numbers:
             if kind == "NaN" or (kind and kind != "zero" and place in leaves):
                 name = here.name_of(place) or here.label_of(place[0])
                 if place not in leaves:
-                    found = self._bad_by_values((*fact, f"{name} has {kind}"))
+                    found = self._bad_by_values((*fact, f"{name} has {kind}", *self._bad_in_scope()), forward=True)
                     if found is not None:
                         return found
                 cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
@@ -591,10 +646,11 @@ class Numbers:
                 return Finding(
                     "bad-value",
                     f"The forward pass has {kind} already ({name}): {cause}{made}.{limit}",
-                    f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs."
+                    f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its "
+                    "inputs."
                     if not limit
                     else "Compute that in float32: `.float()` before the operation that grows.",
-                    (*fact, f"{name} has {kind}"),
+                    (*fact, f"{name} has {kind}", *self._bad_in_scope()),
                 )
         return None
 
@@ -612,22 +668,36 @@ class Numbers:
                 continue
             name = here.name_of(place) or here.label_of(place[0])
             limit = beyond(_dtype(here, place[0])) if kind == "infinity" else ""
-            told = f"The gradient of {f.name} is finite"
-            where = "" if limit else self._candidates(BAD)
+            found = None if limit else self._bad_by_values((), forward=True)
+            why = "" if limit else f": {found.cause}" if found is not None else f"{self._candidates(BAD)}."
             return Finding(
                 "bad-value",
-                f"The forward pass has {kind} already ({name}){where}.{limit} {told}, but the value that it belongs to "
-                "is not.",
+                f"The forward pass has {kind} already ({name}){why or '.'}{limit} The gradient of {f.name} is finite, "
+                "but the value that it belongs to is not.",
                 "Compute that in float32: `.float()` before the operation that grows, and a `torch.amp.GradScaler` for "
                 "the gradients."
                 if limit
-                else f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
-                (f"{name} has {kind}", f"{f.name}.grad is {f.brief}" if f.grad is not None else ""),
+                else found.remedy
+                if found is not None
+                else f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its "
+                "inputs.",
+                (
+                    f"{name} has {kind}",
+                    *((f"{f.name}.grad is {f.brief}",) if f.grad is not None else ()),
+                    *self._bad_in_scope(),
+                ),
             )
         return None
 
     def _named_bad(
-        self, here: Inspection, key: int, kind: str, evidence: tuple[str, ...], bad: Bad | None = None
+        self,
+        here: Inspection,
+        key: int,
+        kind: str,
+        evidence: tuple[str, ...],
+        bad: Bad | None = None,
+        *,
+        forward: bool = False,
     ) -> Finding:
         at = _at(here, key)
         label = here.columns.ops[here.columns.op[key]].label
@@ -650,14 +720,14 @@ class Numbers:
                     classic = "nan-norm"
                     cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
                     remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`."
-                if masks and kind == "NaN":
+                if masks and kind == "NaN" and not forward:
                     mask = _at(here, masks[0])
                     cause += f" {mask} left those elements out: the gradient 0 came back to them, and 0 * inf is NaN."
                     remedy = (
                         "Guard the input, not the output: `safe = torch.where(ok, x, 1.0)`, then "
                         "`torch.where(ok, f(safe), other)`."
                     )
-                elif kind == "NaN" and classic != "nan-degenerate":
+                elif kind == "NaN" and not forward and "0 times infinity" not in cause and classic not in _IN_ITSELF:
                     cause += " A gradient of 0 times infinity is NaN."
                 return Finding(classic, cause, fitted(remedy, _dtype(here, key)), evidence)
         return Finding(
@@ -678,22 +748,31 @@ class Numbers:
         return [one for one in fitting if not known or one.holds is _never or _safely(one.holds, values)]
 
     @unobserved()
-    def _bad_by_values(self, fact: tuple[str, ...]) -> Finding | None:
-        """A node on the way with a value at which its derivative is not finite."""
+    def _bad_by_values(self, fact: tuple[str, ...], *, forward: bool = False) -> Finding | None:
+        """A node on the way with a value at which its derivative is not finite; or its value itself (`forward`)."""
         f = self.f
         here, keys = f.here, f.between
         if f.seen is not None and f.spot is not None:  # it has seen what was saved before that was freed
             here, keys = f.seen, sorted(_above(f.seen, f.spot[0]))
         if here is None:
             return None
-        for key in keys:
+        for key in keys[::-1] if forward else keys:  # what went wrong first is nearest the leaves
             label = here.columns.ops[here.columns.op[key]].label
             values = self._values(here, key)
+            if forward and "result" in values and not values.any(lambda t: ~t.isfinite(), "result"):
+                continue
             for one in BAD:
                 if label in one.ops and _safely(one.holds, values):
-                    found = self._named_bad(here, key, self.kind, fact)
+                    found = self._named_bad(here, key, self.kind, fact, forward=forward)
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} has such a value"))
         return None
+
+    @unobserved()
+    def _bad_in_scope(self) -> tuple[str, ...]:
+        """Constants in scope that are not finite: the data, as a rule."""
+        plain = [(n, t) for n, t in self.f.scope.tensors if "[" not in n and not t.requires_grad][:_HOOKED]
+        told = ((n, kind_of_numbers(t)) for n, t in plain if t.numel() <= COMPARED and t.is_floating_point())
+        return tuple(f"{name} has {kind} too" for name, kind in told if kind in ("NaN", "infinity"))[:2]
 
     def _likely(self) -> str:
         """The remedy for the one operation on the way that could have made it; "" if there are several."""
@@ -1042,6 +1121,18 @@ def kind_of_numbers(gradient: Gradient) -> str:
     if bool(plain.isinf().any()):
         return "infinity"
     return "" if bool(plain.any()) else "zero"
+
+
+def _behind_transpose(here: Inspection, key: int, slot: int) -> torch.Tensor | None:
+    """The value of the weight that enters a product, as it is now."""
+    for edge in here.edges.inputs[key]:
+        if here.columns.input[edge] != slot:
+            continue
+        before = here.columns.target[edge]
+        into = here.edges.inputs[before]
+        if here.columns.ops[here.columns.op[before]].label in ("T", "Transpose") and into:
+            return here.known_value((here.columns.target[into[0]], here.columns.output[into[0]]))
+    return None
 
 
 def _above(here: Inspection, key: int) -> set[int]:

@@ -738,6 +738,52 @@ def watched(make, *values):
     return found
 
 
+@situation("padding-index", "padding_idx")
+def only_the_padding_row():
+    layer = nn.Embedding(4, 2, padding_idx=0)
+    loss = layer(torch.tensor([0, 0])).sum()
+    with GradWidget(loss):
+        loss.backward()
+        return why(layer.weight, loss)
+
+
+@situation("nan-softmax", "a row that is all -inf", "torch.finfo(x.dtype).min")
+def everything_masked():
+    return watched(lambda x: (x + torch.full((2,), -torch.inf)).softmax(0).pow(2).sum(), [1.0, 2.0])
+
+
+@situation("nan-empty", "a mean of nothing", "max(count, 1)")
+def a_mean_of_nothing():
+    return watched(lambda x: (x[x > 5] ** 2).mean() * x[0], [1.0, 2.0])
+
+
+@situation("times-zero", "net.1.weight is all zeros")
+def a_second_layer_of_zeros_unwatched():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    nn.init.zeros_(net[1].weight)
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    return why(net[0].weight, loss)
+
+
+@situation("bad-value", "Softmax", "all -inf", "gradient of q is finite")
+def a_masked_row_before_a_finite_gradient():
+    q = leaf([[1.0, 2.0], [3.0, 4.0]])
+    mask = torch.tensor([[True, True], [False, True]])
+    a = (q @ q.T).masked_fill(mask, -torch.inf).softmax(-1)
+    loss = a.sum()
+    loss.backward()
+    return why(q, loss)
+
+
+@situation("bad-value", "data has NaN too")
+def data_that_is_nan():
+    layer, data = nn.Linear(2, 1), torch.tensor([1.0, torch.nan])
+    loss = layer(data).sum()
+    loss.backward()
+    return why(layer.bias, loss)
+
+
 @situation("dead-relu", "ReLU", "received")
 def a_dead_relu():
     return watched(lambda x: (x - 10).relu().sum())
