@@ -34,6 +34,7 @@ _HEAD = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+\.backward\s*\(")
 _GRAD = re.compile(r"grad\(\s*([A-Za-z_][\w.]*)\s*,\s*[\[(]?([\w., ]*)")
 _EDITED = re.compile(
     r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
+    r"|([A-Za-z_][\w.]*)(?:\[[^\]]*\])+\s*=(?!=)"
 )
 _WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
 _LIBRARIES = (
@@ -47,6 +48,7 @@ _LIBRARIES = (
     "/copy.py",
 )
 _NODES = 20_000
+_WIDEST = 160  # of a line that is quoted
 _OF_GRAD = re.compile(r"(?:autograd\.|(?<![\w.]))grad\s*\(")
 
 
@@ -86,7 +88,7 @@ class Scene:
 
     @cached_property
     def loss(self) -> str:
-        return self.target or "the output"
+        return self.target or (self.scope.name_of(self.head) if self.head is not None else "") or "the output"
 
     def tensor(self, name: str) -> torch.Tensor | None:
         return next((t for n, t in self.scope.tensors if n == name), None)
@@ -123,8 +125,15 @@ class Scene:
     @cached_property
     def edited(self) -> str:
         """The name that the raising line changes in place, "" unknown."""
-        found = _EDITED.search(self.code)
-        return "" if found is None else found[1] or found[2] or ""
+        names = [found[1] or found[2] or found[3] for found in _EDITED.finditer(self.code)]
+        return next((name for name in names if self.tensor(name) is not None), next(iter(names), ""))
+
+    @cached_property
+    @unobserved()
+    def inferred(self) -> str:
+        """The name on the raising line of a tensor made under `inference_mode`."""
+        named = [(n, t) for n, t in self.scope.tensors if re.search(rf"(?<![\w.]){re.escape(n)}\b", self.code)]
+        return next((name for name, tensor in named if tensor.is_inference()), "A tensor")
 
     @cached_property
     def leaf(self) -> str:
@@ -133,6 +142,19 @@ class Scene:
     @cached_property
     def view(self) -> str:
         return self.edited or "a view"
+
+    @cached_property
+    def view_of_leaf(self) -> str:
+        tensor = self.tensor(self.edited)
+        if _is_leaf(tensor):
+            return f"A part of {self.edited} is a view of a leaf that requires a gradient, of {self.edited} itself"
+        return f"{self.view} is a view of a leaf that requires a gradient"
+
+    @cached_property
+    def without_grad(self) -> str:
+        """The name before `.grad` on the raising line, where that gradient is None."""
+        names = re.findall(r"([A-Za-z_][\w.]*?)\.grad\b", self.code)
+        return next((n for n in names if (t := self.tensor(n)) is not None and _told.grad_of(t) is None), "")
 
     @cached_property
     def who(self) -> str:
@@ -392,9 +414,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "leaf-view-inplace",
         r"a view of a leaf Variable that requires grad is being used in an in-place operation",
-        "{s.view} is a view of a leaf that requires a gradient, and it is changed in place: the leaf's first "
-        "value would be "
-        "lost.",
+        "{s.view_of_leaf}, and it is changed in place: the leaf's first value would be lost.",
         "Do it inside `with torch.no_grad():` if it is an update or an initialization, else on a copy: `x = "
         "x.clone()`.",
     ),
@@ -466,7 +486,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "inference-edit",
         r"(?:Inplace update to|requires_grad=True on) inference tensor|inference tensor outside InferenceMode",
-        "{s.leaf} was made under `inference_mode`, and is changed or marked outside of it.",
+        "{s.inferred} was made under `inference_mode`, and is changed or marked outside of it.",
         "Use a copy: `x = x.clone()`, or `no_grad` instead of `inference_mode`.",
     ),
     ErrorLeaf(
@@ -507,6 +527,65 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         r"Found dtype|expected scalar type|to have the same dtype|must have the same dtype|expected dtype",
         "Tensors of different dtypes met, in the forward pass or between a gradient and its tensor.",
         "Cast one of them before: `x.to(y.dtype)`; a float64 array from numpy is the usual source.",
+    ),
+    ErrorLeaf(
+        "target-dtype",
+        r"expected target dtype to be (?P<want>\w[\w ]*), but got (?P<got>\w+)|can't be cast to the desired output type"
+        r"|expected scalar type Long but found",
+        "The loss was given a target of another dtype than it takes.",
+        "Class numbers are int64: `target.long()`; targets of `mse_loss` and `binary_cross_entropy` are floating "
+        "point: `target.float()`.",
+    ),
+    ErrorLeaf(
+        "shape-mismatch",
+        r"shapes cannot be multiplied|must match the size of tensor|size mismatch|different to the input size",
+        "Two shapes do not fit: {s.text}",
+        "Print both `.shape` before this line; `view`, `squeeze`, `unsqueeze` or a layer of the right size mend it.",
+    ),
+    ErrorLeaf(
+        "no-parameters",
+        r"optimizer got an empty parameter list",
+        "The optimizer was given no parameters: `.parameters()` finds only `nn.Parameter`s and modules that are "
+        "attributes, not plain tensors and not layers in a list or dict.",
+        "Use `nn.Parameter`, `nn.ModuleList` or `nn.ModuleDict`; a generator from `.parameters()` is used up after one "
+        "pass: give it again.",
+    ),
+    ErrorLeaf(
+        "optimizer-nontensor",
+        r"optimizer can only optimize Tensors",
+        "The optimizer was given something that is no tensor.",
+        "Give tensors that are leaves with requires_grad=True: `[w, b]` or `model.parameters()`.",
+    ),
+    ErrorLeaf(
+        "loss-no-tensor",
+        r"'(?P<type>[\w.]+)' object has no attribute 'backward'",
+        "`backward()` was called on a {type}, not on a tensor: a number from `.item()`, `float()` or numpy, or a "
+        "container, has no graph.",
+        "Add up the tensors themselves and call `.item()` only for printing; of a tuple or dict take the loss out.",
+    ),
+    ErrorLeaf(
+        "grad-is-none",
+        r"'NoneType' object has no attribute|unsupported operand type\(s\) for .*'NoneType'|NoneType.*not Tensor",
+        "Something is None where a tensor was wanted.",
+        "Call `backward()` before `.grad` is read; `gw.why(x)` tells why it is None.",
+    ),
+    ErrorLeaf(
+        "no-backward",
+        r"must implement either the backward or vjp method",
+        "A custom Function has no `backward`.",
+        "Write `@staticmethod def backward(ctx, grad)` in it: it returns one gradient for each argument of `forward`.",
+    ),
+    ErrorLeaf(
+        "legacy-function",
+        r"Legacy autograd function|Methods on autograd functions are all static",
+        "A custom Function is written in the old way: its `forward` is no static method, or it is called as an object.",
+        "Make `forward(ctx, ...)` and `backward(ctx, grad)` static methods, and call `MyFunction.apply(x)`.",
+    ),
+    ErrorLeaf(
+        "data-dtype",
+        r"data set to a tensor that requires gradients must be floating point",
+        "Whole numbers were assigned to `.data` of a tensor that requires a gradient.",
+        "Assign floating point numbers: `value.float()`; better, `with torch.no_grad(): w.copy_(value)`.",
     ),
     ErrorLeaf(
         "numpy-of-tracked",
@@ -612,8 +691,12 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         inner = about(asked[1], (asked[0],), scene.scope, asked[2])
         cause, remedy = f"{cause} {inner.cause}", inner.remedy
         evidence += inner.evidence
-    if leaf.kind == "no-graph" and scene.target_tensor is not None:
-        inner = about(scene.target_tensor, (), scene.scope, scene.target)
+    if leaf.kind == "grad-is-none" and (name := scene.without_grad):
+        inner = about(scene.tensor(name), (), scene.scope, name)  # type: ignore[arg-type]
+        cause, remedy = f"{name}.grad is None where this line wants a tensor. {inner.cause}", inner.remedy
+        evidence += inner.evidence
+    if leaf.kind == "no-graph" and scene.head is not None:
+        inner = about(scene.head, (), scene.scope, scene.target or scene.scope.name_of(scene.head))
         cause = f"{cause} {inner.cause}"
         if inner.kind != "untracked" or inner.remedy == CREATE_GRAPH or scene.scope.mode:
             remedy = inner.remedy
@@ -645,7 +728,8 @@ def _is_leaf(tensor: torch.Tensor | None) -> bool:
 def _where(scene: Scene) -> tuple[str, ...]:
     if not scene.place:
         return ()
-    return (f"raised in {scene.place}: `{scene.code}`" if scene.code else f"raised in {scene.place}",)
+    code = scene.code if len(scene.code) <= _WIDEST else f"{scene.code[:_WIDEST]}..."
+    return (f"raised in {scene.place}: `{code}`" if code else f"raised in {scene.place}",)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

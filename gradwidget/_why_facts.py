@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -451,6 +452,20 @@ class Facts:
         if len(targets) != 1 or self.here.kind_of(targets[0]) != "leaf":
             return ""
         return self.here.name_of((targets[0], 0)) or "a leaf that no name holds"
+
+    @cached_property
+    def copied_leaf_fact(self) -> str:
+        return self.copied_leaf if self.copied_leaf.startswith("a leaf") else f"the leaf {self.copied_leaf}"
+
+    @cached_property
+    def dead_end(self) -> bool:
+        """Whether all that was computed from it last are no single numbers: `backward()` was not called on them."""
+        if self.here is None or not self.whole or self.freed:
+            return False
+        ends = [p for p in self.here.columns.outputs if p[0] in set(self.between) and p in self.outs]
+        ends = [p for p in ends if not self.here.edges.consumers[p[0]]]
+        forms = [self.here.columns.forms_of(p[0])[p[1]].shape for p in ends]
+        return bool(ends) and all(shape is not None and math.prod(shape) != 1 for shape in forms)
 
     @cached_property
     def lost_leaf(self) -> bool:

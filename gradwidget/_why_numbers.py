@@ -1050,6 +1050,32 @@ class Numbers:
         return tuple(found)
 
     @cached_property
+    def pairs(self) -> Finding | None:
+        """On the way a column (n, 1) met a row (n,), which makes (n, n): a classic slip."""
+        f = self.f
+        if f.here is None or not f.asked:
+            return None
+        columns = f.here.columns
+        for key in f.between:
+            made = next((form.shape for form in columns.forms_of(key)), None)
+            edges = f.here.edges.inputs[key]
+            if columns.ops[columns.op[key]].label not in _BROADCASTING or made is None or len(edges) != 1:
+                continue
+            edge = edges[0]
+            forms = columns.forms_of(columns.target[edge])
+            taken = forms[columns.output[edge]].shape if columns.output[edge] < len(forms) else None
+            if len(made) < 2 or made[-1] != made[-2] or made[-1] < 2 or taken not in (made[:-1], (*made[:-1], 1)):
+                continue
+            return Finding(
+                "pairs",
+                f"{_at(f.here, key)} made {made} of {taken}. If the other shape was ({made[-1]},), every element met "
+                f"every other, and the gradient of {f.name} is that of a loss over all pairs.",
+                "If pairs are not meant, give both the same shape: `prediction.squeeze(-1)` or `target.unsqueeze(-1)`.",
+                (f"{_shape(taken)} became {_shape(made)} at {f.here.label_of(key)}",),
+            )
+        return None
+
+    @cached_property
     def broadcast(self) -> Finding | None:
         """The tensor was broadcast: its gradient is summed over the repeats."""
         f = self.f

@@ -377,7 +377,7 @@ MISSING: tuple[Leaf, ...] = (
         "leaf: the gradient goes to the original.",
         "Make the leaf after the move: `x = x.to(device).requires_grad_()`; or call `{f.name}.retain_grad()` before "
         "`backward()`.",
-        ("{f.made_by}", "its input is the leaf {f.copied_leaf}"),
+        ("{f.made_by}", "its input is {f.copied_leaf_fact}"),
     ),
     Leaf(
         "leaf-lost",
@@ -505,6 +505,15 @@ MISSING: tuple[Leaf, ...] = (
         ("what was saved has been freed, so a pass has run", "no leaf of this graph has a gradient"),
     ),
     Leaf(
+        "dead-end",
+        lambda f: f.reached and not f.asked and f.dead_end,
+        "{f.name}.grad is None: no `backward()` has come from {f.outputs}, the last that was computed from {f.name} "
+        "with a history. {f.outputs} is no single number, so a loss was not computed from it, or the graph is cut "
+        "after it (`detach()`, `no_grad`, `.item()`, numpy).",
+        "Use {f.outputs} in the loss, or remove the cut; ask with the loss: `gw.why({f.name}, loss)`.",
+        ("{f.name} is behind {f.outputs}", "no tensor in scope was computed from {f.outputs}"),
+    ),
+    Leaf(
         "not-run",
         lambda f: f.reached and f.whole,
         "{f.name}.grad is None because `backward()` has not run yet on {f.outputs} (or it ran with "
@@ -568,6 +577,7 @@ PRESENT: tuple[Leaf | Found, ...] = (
     ),
     Found(lambda f: f.numbers.hooked),
     Found(lambda f: f.numbers.accumulated),
+    Found(lambda f: f.numbers.pairs),
     Found(lambda f: f.numbers.several if f.is_leaf else None),
     Found(lambda f: f.numbers.broadcast if f.is_leaf else None),
     Found(lambda f: f.numbers.hook_possible),

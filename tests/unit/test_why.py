@@ -784,6 +784,29 @@ def data_that_is_nan():
     return why(layer.bias, loss)
 
 
+@situation("dead-end", "h", "detach()", "gw.why(w, loss)")
+def a_detached_feature_without_the_loss():
+    w, v = leaf(), leaf()
+    h = w.sigmoid()
+    loss = (h.detach() * v).sum()
+    loss.backward()
+    return why(w)
+
+
+@situation("pairs", "(8, 8) of (8, 1)", "all pairs", "squeeze(-1)")
+def a_column_met_a_row():
+    layer = nn.Linear(2, 1)
+    target = torch.rand(8)
+    loss = ((layer(torch.rand(8, 2)) - target) ** 2).mean()
+    loss.backward()
+    found = why(layer.weight, loss)
+    layer.zero_grad()
+    right = ((layer(torch.rand(8, 2)) - target.unsqueeze(-1)) ** 2).mean()
+    right.backward()
+    assert why(layer.weight, right).kind == "present"
+    return found
+
+
 @situation("dead-relu", "ReLU", "received")
 def a_dead_relu():
     return watched(lambda x: (x - 10).relu().sum())
@@ -1701,6 +1724,91 @@ def an_error_that_was_raised_from_another():
         loss.backward()
     except RuntimeError as cause:
         raise ValueError("the step failed") from cause
+
+
+@error("target-dtype", "target.long()")
+def class_numbers_of_another_dtype():
+    F.cross_entropy(torch.zeros(1, 3, requires_grad=True), torch.tensor([1.0]))
+
+
+@error("target-dtype", "target.float()")
+def whole_numbers_as_probabilities():
+    F.binary_cross_entropy_with_logits(torch.zeros(2, requires_grad=True), torch.tensor([0, 1]))
+
+
+@error("shape-mismatch", "1x3 and 2x1")
+def a_layer_of_another_size():
+    nn.Linear(2, 1)(torch.ones(1, 3))
+
+
+@error("no-parameters", "nn.ModuleList")
+def layers_in_a_plain_list():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [nn.Linear(2, 2)]
+
+    torch.optim.SGD(Net().parameters(), lr=0.1)
+
+
+@error("optimizer-nontensor", "no tensor")
+def a_number_to_optimize():
+    torch.optim.SGD([1.0], lr=0.1)
+
+
+@error("loss-no-tensor", "float", ".item()")
+def a_sum_of_items():
+    total = (leaf() ** 2).sum().item()
+    total.backward()
+
+
+@error("grad-is-none", "w.grad is None where", "Call `loss.backward()`")
+def an_update_before_backward():
+    w = leaf()
+    loss = (w**2).sum()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    loss.backward()
+
+
+class WithoutBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
+class OldWay(torch.autograd.Function):
+    def forward(self, x):
+        return x * 2
+
+
+@error("no-backward", "@staticmethod def backward")
+def a_function_without_backward():
+    WithoutBackward.apply(leaf()).sum().backward()
+
+
+@error("legacy-function", "MyFunction.apply(x)")
+def a_function_written_the_old_way():
+    OldWay()(leaf())
+
+
+@error("data-dtype", ".float()")
+def whole_numbers_into_data():
+    leaf().data = torch.tensor([1, 2, 3])
+
+
+@error("no-graph", "h has no graph")
+def a_head_without_a_graph():
+    h = torch.ones(3)
+    h.sum().backward()
+
+
+@error("inference-edit", "z was made under")
+def one_of_two_was_made_under_inference_mode():
+    with torch.inference_mode():
+        z = torch.ones(3)
+    w = leaf()
+    w.register_hook(print), z.requires_grad_()
 
 
 @pytest.mark.parametrize(("program", "kind", "words"), ERRORS_SEEN)
