@@ -19,7 +19,7 @@ from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._why_scope import Scope, tracked
-from gradwidget._why_source import CREATE_GRAPH, Spot, files_of, lines_of, without_history
+from gradwidget._why_source import CONSTANT, CREATE_GRAPH, Spot, files_of, lines_of, remedy_for, without_history
 
 About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
 
@@ -444,6 +444,12 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         ("{s.loss}.grad_fn is None",),
     ),
     ErrorLeaf(
+        "complex-output",
+        r"only for real scalar outputs but got torch\.(?P<got>\w+)",
+        "`backward()` without an argument wants one real number, and {s.loss} is complex ({got}).",
+        "Make it real first: `{s.loss}.abs()` or `{s.loss}.real`.",
+    ),
+    ErrorLeaf(
         "not-scalar",
         r"grad can be implicitly created only for (?:scalar|real scalar) outputs",
         "`backward()` without an argument wants one real number, and {s.loss} has more elements{s.shape}.",
@@ -698,12 +704,12 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     if leaf.kind == "no-graph" and scene.head is not None:
         inner = about(scene.head, (), scene.scope, scene.target or scene.scope.name_of(scene.head))
         cause = f"{cause} {inner.cause}"
-        if inner.kind != "untracked" or inner.remedy == CREATE_GRAPH or scene.scope.mode:
+        if inner.kind != "untracked" or inner.remedy in (CREATE_GRAPH, CONSTANT) or scene.scope.mode:
             remedy = inner.remedy
         evidence += [fact for fact in inner.evidence if fact not in evidence]
-    if leaf.kind == "no-graph" and scene.no_create_graph and CREATE_GRAPH not in remedy:
+    if leaf.kind == "no-graph" and scene.no_create_graph and remedy not in (CREATE_GRAPH, CONSTANT):
         cause += "" if scene.no_create_graph in cause else f" {scene.no_create_graph}"
-        remedy += f" {CREATE_GRAPH}"
+        remedy += f" {remedy_for(scene.no_create_graph)}"
     if leaf.kind == "second-backward" and scene.by_grad:
         cause = cause.replace("`backward()` frees what it has used", "a pass frees what it has used")
         cause = cause.replace("either backward() ran", "either a pass ran")

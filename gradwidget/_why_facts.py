@@ -19,7 +19,7 @@ from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
-from gradwidget._why_source import BY_TEXT, without_history
+from gradwidget._why_source import BY_TEXT, remedy_for, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -716,6 +716,21 @@ class Facts:
         return not any(columns.source[e] in self.last.steps for e in edges)
 
     @cached_property
+    def earlier(self) -> str:
+        """The operation whose result the outputs depend on, and of which this tensor is a later version; "" if none.
+
+        No name holds that result any more: the tensor was changed in place, or its name was given to another one.
+        """
+        if self.here is None or self.place is None or self.reached or self.is_leaf:
+            return ""
+        for edge in self.here.edges.inputs[self.place[0]]:
+            before = self.here.columns.target[edge]
+            place = (before, self.here.columns.output[edge])
+            if before in self.in_outputs and self.here.kind_of(before) != "leaf" and not self.here.name_of(place):
+                return self.here.label_of(before)
+        return ""
+
+    @cached_property
     def swapped(self) -> bool:
         """Whether the tensor was computed from what was given as the output."""
         if self.here is None or self.place is None or self.reached or not self.outs:
@@ -727,6 +742,10 @@ class Facts:
         """That the output, or the tensor itself, comes from an `autograd.grad` without a graph: a sentence, or ""."""
         name = self.scope.name_of(self.output) if self.asked else self.scope.name_of(self.tensor)
         return without_history(self.scope.spot, name)
+
+    @cached_property
+    def graph_remedy(self) -> str:
+        return remedy_for(self.grad_without_graph)
 
     @cached_property
     def surely_without_graph(self) -> bool:
@@ -980,7 +999,12 @@ class Facts:
                 found.extend(() if other is None else other.evidence[:2])
         elif kind in ("tied", "several-uses") and self.numbers.broadcast is not None:
             found.extend(self.numbers.broadcast.evidence)
-        if kind in ("tied", "several-uses", "broadcast") and self.numbers.hook_possible is not None:
+        if kind in ("nan", "zero") and self.numbers.module_hooks:
+            found.append(self.numbers.module_hooks)
+        if (
+            kind in ("tied", "several-uses", "broadcast", "pairs", "nan", "zero")
+            and self.numbers.hook_possible is not None
+        ):
             found.extend(f"{fact}, which may change it" for fact in self.numbers.hook_possible.evidence)
         return tuple(found)
 

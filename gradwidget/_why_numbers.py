@@ -284,6 +284,7 @@ _BROADCASTING = frozenset(
 
 _WEIGHT = {"Addmm": 2, "Mm": 1}  # the input that is a layer's weight, transposed
 _FACTORS = frozenset({"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"})
+_MODULE_HOOK = "BackwardHookFunction"
 _IN_ITSELF = frozenset({"nan-degenerate", "nan-softmax", "nan-empty", "nan-std"})
 _ELEMENTWISE = frozenset({"Mul", "Div", "Pow"})
 _TOLD = frozenset({"self", "result", "other", "mat1", "mat2", "in0", "in1"})
@@ -426,6 +427,8 @@ class Numbers:
     def _named_zero(self, seen: Inspection, key: int, evidence: tuple[str, ...], one: BackwardPass | None) -> Finding:
         op = seen.columns.ops[seen.columns.op[key]]
         at = _at(seen, key)
+        if op.label == _MODULE_HOOK:
+            return self._module_hook(at, "set the gradient to zero", evidence)
         if op.kind == "function":
             arrived = () if one is None else one.at(key)
             missing = [i for i, g in enumerate(arrived) if g is None]
@@ -461,6 +464,15 @@ class Numbers:
             "zero-derivative",
             f"{at} handed on 0: its derivative is 0 at this value.",
             "Look at its inputs in the panel of the node.",
+            evidence,
+        )
+
+    def _module_hook(self, at: str, did: str, evidence: tuple[str, ...]) -> Finding:
+        return Finding(
+            "hook",
+            f"A backward hook of a module {did}: {at} stands for it in the graph.",
+            "Call `handle.remove()` on what `register_full_backward_hook()` returned, or return None from the hook to "
+            "change nothing.",
             evidence,
         )
 
@@ -646,13 +658,21 @@ class Numbers:
                 return Finding(
                     "bad-value",
                     f"The forward pass has {kind} already ({name}): {cause}{made}.{limit}",
-                    f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its "
-                    "inputs."
-                    if not limit
-                    else "Compute that in float32: `.float()` before the operation that grows.",
+                    self._find_source(name, leaf=place in leaves, limit=limit),
                     (*fact, f"{name} has {kind}", *self._bad_in_scope()),
                 )
         return None
+
+    def _find_source(self, name: str, *, leaf: bool, limit: str) -> str:
+        """The remedy for a value of the forward pass that is not finite."""
+        if leaf:
+            return (
+                "Find what wrote it: an optimizer step with a NaN or too big a learning rate, the initialization, a "
+                f"checkpoint or the data; `torch.isfinite({name}).all()` after each step tells which."
+            )
+        if limit:
+            return "Compute that in float32: `.float()` before the operation that grows."
+        return f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs."
 
     @cached_property
     @unobserved()
@@ -703,6 +723,8 @@ class Numbers:
         label = here.columns.ops[here.columns.op[key]].label
         if bad is not None and ("hook" in bad.text or "began with" in bad.text):
             return Finding("nan-given", bad.text, "Check that hook, or the gradient that was given.", evidence)
+        if label == _MODULE_HOOK:
+            return self._module_hook(at, f"made {kind} of the gradient", evidence)
         if here.kind_of(key) == "function":
             return Finding(
                 "nan-function",
@@ -730,6 +752,14 @@ class Numbers:
                 elif kind == "NaN" and not forward and "0 times infinity" not in cause and classic not in _IN_ITSELF:
                     cause += " A gradient of 0 times infinity is NaN."
                 return Finding(classic, cause, fitted(remedy, _dtype(here, key)), evidence)
+        if kind == "infinity" and label in _FACTORS | {"Div", "Sum", "Add"} and not self._any_bad(here, key):
+            return Finding(
+                "overflow",
+                f"{at} made infinity of finite numbers: the gradient has grown beyond what {_dtype(here, key)} holds.",
+                "Keep the factors near 1 (initialization, normalization, fewer steps), or compute in a wider dtype; "
+                "clipping comes too late for it.",
+                evidence,
+            )
         return Finding(
             "nan-operation",
             f"{at} made {kind} of a finite gradient: its derivative is not finite at this value, or too big for the "
@@ -737,6 +767,11 @@ class Numbers:
             "Look at its inputs and saved variables in the panel of the node.",
             evidence,
         )
+
+    @unobserved()
+    def _any_bad(self, here: Inspection, key: int) -> bool:
+        values = self._values(here, key)
+        return values.any(lambda t: ~t.isfinite(), *values)
 
     @unobserved()
     def _classics(self, here: Inspection, key: int) -> list[Classic]:
@@ -832,6 +867,14 @@ class Numbers:
                     (f"{len(hooks)} hook{'s' * (len(hooks) > 1)} on {name}",),
                 )
         return None
+
+    @cached_property
+    def module_hooks(self) -> str:
+        """That the backward hook of a module stands on the way, as a fact."""
+        here = self.f.here
+        if here is None or not any(here.columns.ops[here.columns.op[k]].label == _MODULE_HOOK for k in self.f.between):
+            return ""
+        return "a backward hook of a module stands on the way, which may change it"
 
     def _hook_changes(self, seen: Inspection, keys: set[int], one: BackwardPass) -> list[tuple[str, str, str, int]]:
         """(hook, name of its tensor, change, node) of each hook that has changed something."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gradwidget._ipython import cell_files, place_of
 
 CREATE_GRAPH = "Pass `create_graph=True` to `autograd.grad` if its result is differentiated again."
+CONSTANT = "Nothing is wrong with it: its own derivative is 0. Leave it out of what is differentiated again."
 BY_TEXT = "By the source text"
 _LONGEST = 5_000
 """Lines of a file that is looked through, at most."""
@@ -62,6 +63,12 @@ def without_history(spot: Spot | None, name: str) -> str:
     sure = bool(told)
     if not told and not any(name in one.given for one in statements):
         told = list(dict.fromkeys(call for one in statements if one.own for call in one.calls))
+    linear = list(dict.fromkeys(call for one in statements if name in one.given for call in one.linear))
+    if not told and len(linear) == 1:
+        return (
+            f"{BY_TEXT} {name} comes from `{linear[0].text}` ({linear[0].place}): even with `create_graph=True` a "
+            "gradient that depends on no tensor is a constant, as that of a linear function."
+        )
     if not told:
         return ""
     lost = "without `create_graph=True` what `autograd.grad` returns has no history."
@@ -72,12 +79,18 @@ def without_history(spot: Spot | None, name: str) -> str:
     return f"{begin} one of the {len(told)} calls of `autograd.grad` ({places}): {lost}"
 
 
+def remedy_for(told: str) -> str:
+    """The remedy for what `without_history` has told."""
+    return CONSTANT if told.endswith("as that of a linear function.") else CREATE_GRAPH
+
+
 class _Statement(NamedTuple):
     """Names that it gives, names that it uses, and calls of `autograd.grad` without a graph in it."""
 
     given: frozenset[str]
     used: frozenset[str]
     calls: tuple[GradCall, ...]
+    linear: tuple[GradCall, ...] = ()  # those with a graph
     own: bool = True  # of the scope itself, not a function in it
 
 
@@ -109,7 +122,7 @@ def _statements(file: str, spot: Spot) -> Iterator[_Statement]:
         given = frozenset(n for one in targets if one is not None for n in _names(one))
         if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             given = _names(value.func.value)  # parts.append(...)
-        yield _Statement(given, _names(value), _calls(file, value))
+        yield _Statement(given, _names(value), _calls(file, value), _calls(file, value, graph=True))
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -144,11 +157,11 @@ def _names(node: ast.AST) -> frozenset[str]:
     return frozenset(plain | {one.attr for one in called if isinstance(one, ast.Attribute)})
 
 
-def _calls(file: str, node: ast.AST) -> tuple[GradCall, ...]:
+def _calls(file: str, node: ast.AST, *, graph: bool = False) -> tuple[GradCall, ...]:
     return tuple(
         GradCall(place_of(file, one.lineno), _text(file, one))
         for one in ast.walk(node)
-        if isinstance(one, ast.Call) and _is_without_graph(one)
+        if isinstance(one, ast.Call) and _makes_graph(one) is graph
     )
 
 
@@ -158,17 +171,18 @@ def _text(file: str, call: ast.Call) -> str:
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
 
 
-def _is_without_graph(node: ast.Call) -> bool:
+def _makes_graph(node: ast.Call) -> bool | None:
+    """Whether a call of `autograd.grad` asks for a graph; None for other calls, and where that is not to be read."""
     path = ast.unparse(node.func)
     plain = path == "grad" or path.endswith("autograd.grad")
-    if not plain or len(node.args) + len(node.keywords) < 2:
-        return False
+    if not plain or len(node.args) + len(node.keywords) < 2 or any(k.arg is None for k in node.keywords):
+        return None
     asked = next((k.value for k in node.keywords if k.arg == "create_graph"), None)
     if asked is None and len(node.args) > _CREATE_GRAPH:
         asked = node.args[_CREATE_GRAPH]
-    if any(k.arg is None for k in node.keywords):  # **options
+    if asked is None:
         return False
-    return asked is None or (isinstance(asked, ast.Constant) and not asked.value)
+    return bool(asked.value) if isinstance(asked, ast.Constant) else None
 
 
 def _behind(name: str, statements: list[_Statement]) -> frozenset[str]:

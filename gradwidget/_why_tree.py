@@ -9,7 +9,6 @@ from typing import NamedTuple
 from gradwidget._diagnosis import Diagnosis, worded
 from gradwidget._why_facts import Facts
 from gradwidget._why_numbers import Finding
-from gradwidget._why_source import CREATE_GRAPH
 
 
 class Leaf(NamedTuple):
@@ -80,7 +79,7 @@ ITSELF: tuple[Leaf, ...] = (
     ),
     Leaf(
         "rounded",
-        lambda f: f.discrete and f.taken_from is not None and f.taken_from.kind == "rounded",
+        lambda f: f.discrete and f.owner is None and f.taken_from is not None and f.taken_from.kind == "rounded",
         "{f.name} holds {f.dtype}: whole numbers jump, so they have no derivative, and the graph ends there. It could "
         "have been made from {f.taken_from.source} by {f.taken_from.how}: the numbers agree.",
         "Use a smooth stand-in, such as `softmax` for `argmax` and `sigmoid` for a comparison, or a loss that takes "
@@ -190,7 +189,7 @@ UNTRACKED: tuple[Leaf, ...] = (
         "untracked",
         lambda f: not f.requires_grad and not f.asked and f.surely_without_graph,
         "{f.name} needs no gradient. {f.grad_without_graph}",
-        CREATE_GRAPH,
+        "{f.graph_remedy}",
         (_FLAG, "{f.name}.grad_fn is None"),
     ),
     Leaf(
@@ -259,6 +258,14 @@ STRUCTURE: tuple[Leaf, ...] = (
         ("{f.leaves_fact}", "{f.name} is not among them", "{f.wrapped_again[0]} holds {f.wrapped_again[1]}"),
     ),
     Leaf(
+        "changed-after",
+        lambda f: f.asked and not f.reached and bool(f.earlier),
+        "{f.outputs} depends on an earlier {f.name}: {f.name} was changed in place, or its name given to another "
+        "tensor, after {f.outputs} was computed. What it is now was made by {f.op} of that.",
+        "Change it before {f.outputs} is computed, or give what comes after another name.",
+        ("{f.made_by}", "its input, {f.earlier}, is behind {f.outputs}", "{f.name}._version is {f.version}"),
+    ),
+    Leaf(
         "detached-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "detached"),
         "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says}",
@@ -311,7 +318,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         "no-graph",
         lambda f: bool(f.no_graph) and bool(f.grad_without_graph),
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph} {f.grad_without_graph}",
-        CREATE_GRAPH,
+        "{f.graph_remedy}",
         ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
     ),
     Leaf(
@@ -334,7 +341,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         "not-reachable",
         lambda f: f.asked and not f.reached and f.surely_without_graph,
         "As far as autograd recorded, {f.outputs} was not computed from {f.name}. {f.grad_without_graph}",
-        CREATE_GRAPH,
+        "{f.graph_remedy}",
         ("{f.name} is not behind {f.outputs}", "{f.constants_fact}"),
     ),
     Leaf(

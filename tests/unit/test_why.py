@@ -784,6 +784,15 @@ def data_that_is_nan():
     return why(layer.bias, loss)
 
 
+@situation("changed-after", "earlier h", "changed in place")
+def changed_after_the_loss():
+    x = leaf()
+    h = x * 2
+    loss = h.sum()
+    h.mul_(3)
+    return why(h, loss)
+
+
 @situation("dead-end", "h", "detach()", "gw.why(w, loss)")
 def a_detached_feature_without_the_loss():
     w, v = leaf(), leaf()
@@ -1503,6 +1512,12 @@ def a_loss_of_whole_numbers():
     loss.backward()
 
 
+@error("complex-output", "complex64", "`loss.abs()`")
+def a_complex_loss():
+    loss = (torch.ones(2, dtype=torch.complex64, requires_grad=True) * 2).sum()
+    loss.backward()
+
+
 @error("not-scalar", "losses", "(3,)", "losses.sum().backward()")
 def a_loss_with_three_elements():
     losses = leaf() * 2
@@ -2123,6 +2138,72 @@ def test_an_output_that_no_operation_uses_gets_none():
         found = why(first)
     assert found.kind == "arrived-none"
     assert "no operation that ran uses it" in found.cause
+
+
+def test_a_gradient_of_a_linear_function_is_a_constant():
+    x = leaf()
+    (g,) = torch.autograd.grad((x * 2).sum(), x, create_graph=True)
+    assert not g.requires_grad
+    assert "as that of a linear function" in why(g).cause
+    assert "Pass `create_graph" not in why(g).remedy
+
+
+def test_a_tensor_changed_in_place_after_the_loss():
+    x = leaf()
+    h = x * 2
+    loss = h.sum()
+    h.mul_(3)
+    found = why(h, loss)
+    assert found.kind == "changed-after"
+    assert "h._version is 1" in found.evidence
+    h = x * 2
+    aux = h * 3
+    loss = h.sum()
+    assert why(aux, loss).kind != "changed-after"
+    loss = h.sum()
+    h = h + 1
+    assert why(h, loss).kind == "changed-after"
+
+
+def test_a_backward_hook_of_a_module_is_named():
+    layer = nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda module, into, out: (into[0] * 0,))
+    x = leaf([[1.0, 2.0]])
+    loss = layer(x).sum()
+    loss.backward()
+    assert "a backward hook of a module stands on the way, which may change it" in why(x, loss).evidence
+    x.grad = None
+    loss = layer(x).sum()
+    with GradWidget(loss):
+        loss.backward()
+        found = why(x, loss)
+    assert found.kind == "hook"
+    assert "A backward hook of a module set the gradient to zero" in found.cause
+
+
+def test_a_gradient_that_grew_too_big():
+    def make(x):
+        for _ in range(60):
+            x = x * 10
+        return x.sum()
+
+    found = watched(make, [1.0])
+    assert found.kind == "overflow"
+    assert "beyond what float32 holds" in found.cause
+
+
+def test_a_number_of_batches_is_no_argmax():
+    norm = nn.BatchNorm1d(3)
+    assert why(norm.num_batches_tracked).kind == "integer"
+
+
+def test_a_parameter_that_is_nan_is_traced_to_who_wrote_it():
+    layer = nn.Linear(2, 1)
+    with torch.no_grad():
+        layer.weight.fill_(torch.nan)
+    loss = layer(torch.ones(1, 2)).sum() ** 2
+    loss.backward()
+    assert "Find what wrote it: an optimizer step" in why(layer.weight, loss).remedy
 
 
 AVERAGING = {
