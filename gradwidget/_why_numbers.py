@@ -643,6 +643,8 @@ class Numbers:
             return None
         heads = {place for place in self.f.outs if not here.edges.consumers[place[0]] or self.f.asked}
         leaves = {(key, 0) for key in keys if here.kind_of(key) == "leaf"}
+        if self._finite_outputs:
+            leaves = set()  # what is not finite there now was written after the forward pass
         for place in (*sorted(leaves), *sorted(heads & {(k, o) for k in self.f.between for _, o in heads})):
             tensor = here.known_value(place)
             kind = kind_of_numbers(tensor)
@@ -652,26 +654,35 @@ class Numbers:
                     found = self._bad_by_values((*fact, f"{name} has {kind}", *self._bad_in_scope()), forward=True)
                     if found is not None:
                         return found
+                stepped = place in leaves and issubclass(type(tensor), torch.nn.Parameter)
                 cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
+                cause += " (if no optimizer step has written it since)" if stepped else ""
                 made = "" if place in leaves else self._candidates(BAD)
-                limit = beyond(_dtype(here, place[0])) if kind == "infinity" and place not in leaves else ""
                 return Finding(
                     "bad-value",
-                    f"The forward pass has {kind} already ({name}): {cause}{made}.{limit}",
-                    self._find_source(name, leaf=place in leaves, limit=limit),
+                    f"The forward pass has {kind} already ({name}): {cause}{made}.",
+                    self._find_source(name, leaf=place in leaves),
                     (*fact, f"{name} has {kind}", *self._bad_in_scope()),
                 )
         return None
 
-    def _find_source(self, name: str, *, leaf: bool, limit: str) -> str:
+    @cached_property
+    @unobserved()
+    def _finite_outputs(self) -> bool:
+        """Whether all outputs are known to be finite: then nothing that went into them was NaN."""
+        here = self.f.here
+        if here is None:
+            return False
+        values = [here.known_value(p) for p in self.f.outs if self.f.asked or not here.edges.consumers[p[0]]]
+        return bool(values) and all(v is not None and kind_of_numbers(v) in ("", "zero") for v in values)
+
+    def _find_source(self, name: str, *, leaf: bool) -> str:
         """The remedy for a value of the forward pass that is not finite."""
         if leaf:
             return (
                 "Find what wrote it: an optimizer step with a NaN or too big a learning rate, the initialization, a "
                 f"checkpoint or the data; `torch.isfinite({name}).all()` after each step tells which."
             )
-        if limit:
-            return "Compute that in float32: `.float()` before the operation that grows."
         return f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs."
 
     @cached_property
@@ -797,6 +808,8 @@ class Numbers:
             if forward and "result" in values and not values.any(lambda t: ~t.isfinite(), "result"):
                 continue
             for one in BAD:
+                if one.kind == "nan-times-infinity" and self._finite_outputs:
+                    continue  # a factor that is NaN now was not so in the forward pass
                 if label in one.ops and _safely(one.holds, values):
                     found = self._named_bad(here, key, self.kind, fact, forward=forward)
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} has such a value"))

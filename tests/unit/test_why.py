@@ -2206,6 +2206,20 @@ def test_a_parameter_that_is_nan_is_traced_to_who_wrote_it():
     assert "Find what wrote it: an optimizer step" in why(layer.weight, loss).remedy
 
 
+def test_a_parameter_that_a_step_made_nan_is_not_what_the_forward_pass_had():
+    layer = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        layer.weight.fill_(0.0)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+    loss = layer(torch.ones(1, 1)).sqrt().mul(0.0).sum()
+    loss.backward()
+    optimizer.step()
+    assert layer.weight.isnan().all()
+    found = why(layer.weight, loss)
+    assert found.kind != "bad-value", str(found)
+    assert "Sqrt" in found.cause
+
+
 AVERAGING = {
     "mse": (F.mse_loss, "MseLoss (loss) divides it by 24"),
     "l1": (F.l1_loss, "Mean (loss) divides it by 24"),
