@@ -739,9 +739,18 @@ class Facts:
 
     @cached_property
     def grad_without_graph(self) -> str:
-        """That the output, or the tensor itself, comes from an `autograd.grad` without a graph: a sentence, or ""."""
-        name = self.scope.name_of(self.output) if self.asked else self.scope.name_of(self.tensor)
-        return without_history(self.scope.spot, name)
+        """That the output comes from an `autograd.grad` without a graph: a sentence, or ""."""
+        return without_history(self.scope.spot, self.scope.name_of(self.output))
+
+    @cached_property
+    def own_without_graph(self) -> str:
+        """The same of the tensor itself, where it has no history."""
+        found = without_history(self.scope.spot, self.scope.name_of(self.tensor))
+        return found if found.startswith(BY_TEXT) else ""
+
+    @cached_property
+    def own_remedy(self) -> str:
+        return remedy_for(self.own_without_graph)
 
     @cached_property
     def graph_remedy(self) -> str:

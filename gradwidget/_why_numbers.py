@@ -95,10 +95,13 @@ ZERO: tuple[Classic, ...] = (
     ),
     Classic(
         "saturated",
-        ("Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf"),
+        (
+            "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf",
+            "Softplus", "Gelu", "Silu", "Elu", "Mish",
+        ),
         lambda v: v.all(lambda t: (t.abs() >= 1 - 1e-6) | (t.abs() <= 1e-6), "result")
         or v.all(lambda t: t.abs() > 15, "in0"),
-        "{at} is saturated: its input is so large that its derivative is 0 in this precision.",
+        "{at} is saturated: its input is so far from 0 that its derivative is 0 in this precision.",
         "Scale or normalize what enters it, or use a loss that takes logits, as `F.binary_cross_entropy_with_logits`.",
         "Where a gradient arrived, {at} is saturated, or its derivative is too small for this precision.",
     ),
@@ -123,6 +126,13 @@ ZERO: tuple[Classic, ...] = (
         _always,
         "{at} is a step function: its derivative is 0 everywhere.",
         "Use a smooth function, or pass the gradient straight through: `x + (x.round() - x).detach()`.",
+    ),
+    Classic(
+        "overwritten",
+        ("Fill", "Zero", "IndexPut", "Copy", "CopySlices"),
+        _never,
+        "{at} overwrote these elements: what was there before gets the gradient 0.",
+        "Compute with the values before they are overwritten, or write to a copy.",
     ),
     Classic(
         "times-zero",
@@ -284,6 +294,7 @@ _BROADCASTING = frozenset(
 
 _WEIGHT = {"Addmm": 2, "Mm": 1}  # the input that is a layer's weight, transposed
 _FACTORS = frozenset({"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"})
+_HARMLESS = frozenset({"nan-times-infinity", "nan-empty", "nan-softmax"})  # as a rule
 _MODULE_HOOK = "BackwardHookFunction"
 _IN_ITSELF = frozenset({"nan-degenerate", "nan-softmax", "nan-empty", "nan-std"})
 _ELEMENTWISE = frozenset({"Mul", "Div", "Pow"})
@@ -828,8 +839,10 @@ class Numbers:
         if here is None:
             return ""
         labels = {k: here.columns.ops[here.columns.op[k]].label for k in self.f.between}
-        found = [(k, one) for k, label in labels.items() for one in BAD if label in one.ops and label not in _FACTORS]
-        if len(found) != 1:
+        found = [
+            (k, one) for k, label in labels.items() for one in BAD if label in one.ops and one.kind not in _HARMLESS
+        ]
+        if len(found) != 1 or self._bad_in_scope():
             return ""
         key, one = found[0]
         return f"{fitted(one.remedy, _dtype(here, key))} "

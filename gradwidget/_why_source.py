@@ -56,14 +56,15 @@ def without_history(spot: Spot | None, name: str) -> str:
     """That `name` may come from an `autograd.grad` without a graph, as a sentence; "" if there is no such call."""
     if spot is None:
         return ""
-    statements = [one for file in files_of(spot.code) for one in _statements(file, spot)]
-    behind = _behind(name, statements)
-    leading = [one for one in statements if one.given & behind]
+    files = files_of(spot.code)
+    files = [*files[1:], files[0]]  # what is asked now was run last
+    statements = [one for number, file in enumerate(files) for one in _statements(file, spot, number)]
+    leading = _leading(name, statements)
     told = list(dict.fromkeys(call for one in leading for call in one.calls))
     sure = bool(told)
     if not told and not any(name in one.given for one in statements):
         told = list(dict.fromkeys(call for one in statements if one.own for call in one.calls))
-    linear = list(dict.fromkeys(call for one in statements if name in one.given for call in one.linear))
+    linear = list(dict.fromkeys(call for one in leading[:1] if name in one.given for call in one.linear))
     if not told and len(linear) == 1:
         return (
             f"{BY_TEXT} {name} comes from `{linear[0].text}` ({linear[0].place}): even with `create_graph=True` a "
@@ -91,10 +92,12 @@ class _Statement(NamedTuple):
     used: frozenset[str]
     calls: tuple[GradCall, ...]
     linear: tuple[GradCall, ...] = ()  # those with a graph
+    order: tuple[int, int, int] = (0, 0, 0)
+    adds: bool = False  # to what the names held before
     own: bool = True  # of the scope itself, not a function in it
 
 
-def _statements(file: str, spot: Spot) -> Iterator[_Statement]:
+def _statements(file: str, spot: Spot, number: int) -> Iterator[_Statement]:
     """The statements of the scope of the line, up to it, and every function as one."""
     lines = linecache.getlines(file)
     if not 0 < len(lines) <= _LONGEST:
@@ -122,7 +125,12 @@ def _statements(file: str, spot: Spot) -> Iterator[_Statement]:
         given = frozenset(n for one in targets if one is not None for n in _names(one))
         if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             given = _names(value.func.value)  # parts.append(...)
-        yield _Statement(given, _names(value), _calls(file, value), _calls(file, value, graph=True))
+        adds = isinstance(node, (ast.AugAssign, ast.Expr)) or any(
+            isinstance(one, (ast.Subscript, ast.Attribute)) for one in targets
+        )
+        order = (number, node.lineno, node.col_offset)
+        with_graph = _calls(file, value, graph=True)
+        yield _Statement(given, _names(value), _calls(file, value), with_graph, order, adds)
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -185,11 +193,21 @@ def _makes_graph(node: ast.Call) -> bool | None:
     return bool(asked.value) if isinstance(asked, ast.Constant) else None
 
 
-def _behind(name: str, statements: list[_Statement]) -> frozenset[str]:
-    """Names that a name was computed from, as the text has it."""
-    found = frozenset({name} if name else ())
-    while True:
-        more = {n for one in statements if one.given & found for n in one.used} - found
-        if not more:
-            return found
-        found |= more
+def _leading(name: str, statements: list[_Statement]) -> list[_Statement]:
+    """The statements from which a name has its value, as the text has it: the last that gave it, and theirs."""
+    end = (1 << 30, 0, 0)
+    waiting, seen, found = [(name, end)], {(name, end)}, []
+    while waiting:
+        wanted, before = waiting.pop()
+        givers = [one for one in statements if wanted in one.given]
+        earlier = sorted((one for one in givers if one.own and one.order < before), key=lambda one: one.order)[::-1]
+        upto = next((i + 1 for i, one in enumerate(earlier) if not one.adds), len(earlier))
+        chosen = earlier[:upto] or [one for one in givers if one.own]  # none before it: it was given in a loop
+        for one in [*chosen, *(one for one in givers if not one.own)]:
+            found.append(one)
+            for used in one.used:
+                step = (used, one.order if one.own else end)
+                if step not in seen:
+                    seen.add(step)
+                    waiting.append(step)
+    return found

@@ -187,9 +187,9 @@ UNTRACKED: tuple[Leaf, ...] = (
     ),
     Leaf(
         "untracked",
-        lambda f: not f.requires_grad and not f.asked and f.surely_without_graph,
-        "{f.name} needs no gradient. {f.grad_without_graph}",
-        "{f.graph_remedy}",
+        lambda f: not f.requires_grad and bool(f.own_without_graph),
+        "{f.name} needs no gradient. {f.own_without_graph}",
+        "{f.own_remedy}",
         (_FLAG, "{f.name}.grad_fn is None"),
     ),
     Leaf(
@@ -325,8 +325,8 @@ STRUCTURE: tuple[Leaf, ...] = (
         "no-graph",
         lambda f: bool(f.no_graph),
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph}",
-        "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
-        "`detach()` on the way.",
+        "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy, "
+        "`detach()` or `sample()` (take `rsample()`) on the way.",
         ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
     ),
     Leaf(

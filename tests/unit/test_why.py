@@ -793,6 +793,16 @@ def changed_after_the_loss():
     return why(h, loss)
 
 
+@situation("overwritten", "Fill", "overwrote")
+def overwritten_in_a_copy():
+    def make(x):
+        y = x.clone()
+        y[:] = 0.0
+        return y.sum()
+
+    return watched(make, [1.0, 2.0])
+
+
 @situation("dead-end", "h", "detach()", "gw.why(w, loss)")
 def a_detached_feature_without_the_loss():
     w, v = leaf(), leaf()
@@ -2348,6 +2358,27 @@ def test_a_call_that_did_not_lead_there_is_not_quoted():
     y = torch.ones(3)
     assert "create_graph" not in why(y).remedy
     del other
+
+
+def test_a_name_that_was_given_again_comes_from_its_last_line():
+    x = leaf()
+    g = torch.autograd.grad((x**2).sum(), x)[0]
+    g = torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+    penalty = g.norm()
+    other = leaf()
+    assert "create_graph" not in str(why(other, penalty))
+    g = torch.autograd.grad((x**4).sum(), x)[0]
+    total = 0.0
+    total = total + g.sum()
+    total += 1
+    assert "grad((x**4)" in why(x, total).cause
+
+
+def test_a_gradient_is_named_when_asked_with_an_output_too():
+    w = leaf()
+    g = torch.autograd.grad((w**2).sum(), w)[0]
+    outer = ((w - 0.1 * g) ** 3).sum()
+    assert "grad((w**2)" in why(g, outer).cause
 
 
 def test_a_call_with_create_graph_is_not_blamed():
