@@ -46,6 +46,11 @@ class Owner(NamedTuple):
     kind: str
 
 
+def _mode() -> str:
+    """Whether gradients are switched off here: "off", "inference" or ""."""
+    return "inference" if torch.is_inference_mode_enabled() else "" if torch.is_grad_enabled() else "off"
+
+
 @dataclass(slots=True)
 class Scope:
     """Tensors and modules by name, for as long as a question is answered."""
@@ -64,12 +69,14 @@ class Scope:
             items += _names.variables(frame)
         found = cls._of(items)
         found.spot = spot
-        found.mode = "inference" if torch.is_inference_mode_enabled() else "" if torch.is_grad_enabled() else "off"
+        found.mode = _mode()
         return found
 
     @classmethod
     def of_space(cls, space: Mapping[str, Any]) -> Scope:
-        return cls._of(_names.variables_of(space))
+        found = cls._of(_names.variables_of(space))
+        found.spot, found.mode = Spot(None, 0), _mode()
+        return found
 
     @classmethod
     def _of(cls, items: list[tuple[str, Any]]) -> Scope:

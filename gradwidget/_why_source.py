@@ -22,9 +22,9 @@ _CREATE_GRAPH = 4  # its place among the arguments of autograd.grad
 
 
 class Spot(NamedTuple):
-    """A line of code, without the frame that is there."""
+    """A line of code, without the frame that is there; no code for a question of a notebook as a whole."""
 
-    code: CodeType
+    code: CodeType | None
     line: int
 
     @classmethod
@@ -39,9 +39,10 @@ class GradCall(NamedTuple):
     text: str
 
 
-def files_of(code: CodeType) -> list[str]:
+def files_of(code: CodeType | None) -> list[str]:
     """The file of some code, then all cells of the notebook."""
-    return list(dict.fromkeys([code.co_filename, *cell_files()[-_FILES:]]))
+    own = [] if code is None else [code.co_filename]
+    return list(dict.fromkeys([*own, *cell_files()[-_FILES:]]))
 
 
 def lines_of(code: CodeType) -> tuple[int, int]:
@@ -57,7 +58,8 @@ def without_history(spot: Spot | None, name: str) -> str:
     if spot is None:
         return ""
     files = files_of(spot.code)
-    files = [*files[1:], files[0]]  # what is asked now was run last
+    if spot.code is not None:
+        files = [*files[1:], files[0]]  # what is asked now was run last
     statements = [one for number, file in enumerate(files) for one in _statements(file, spot, number)]
     leading = _leading(name, statements)
     told = list(dict.fromkeys(call for one in leading for call in one.calls))
@@ -106,17 +108,17 @@ def _statements(file: str, spot: Spot, number: int) -> Iterator[_Statement]:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    here = file == spot.code.co_filename
-    first, _ = lines_of(spot.code)
+    code = spot.code if spot.code is not None and spot.code.co_filename == file else None
+    first = 0 if code is None else lines_of(code)[0]
     own = None
     for node in ast.walk(tree):
         if isinstance(node, _FUNCTIONS):
-            if here and spot.code.co_name == node.name and first in (node.lineno, _decorated(node)):
+            if code is not None and code.co_name == node.name and first in (node.lineno, _decorated(node)):
                 own = node
             else:
                 yield _Statement(frozenset({node.name}), _names(node) - _local(node), _calls(file, node), own=False)
     for node in _shallow(own if own is not None else tree):
-        if here and node.lineno > spot.line:
+        if code is not None and node.lineno > spot.line:
             continue
         value = node.iter if isinstance(node, ast.For) else node.value
         if value is None:

@@ -2000,6 +2000,18 @@ def test_asked_inside_a_transform():
     assert "argnums" in answers[-1].remedy
 
 
+def test_a_fake_tensor_is_not_called_finite():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        x = torch.ones(3, requires_grad=True)
+        loss = (x * 2).sum()
+        loss.backward()
+        found = why(x, loss)
+    assert found.kind == "unreadable"
+    assert "FakeTensor" in found.cause
+
+
 @pytest.mark.parametrize("make", ["meta", "empty", "jagged", "strided"])
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_numbers_that_can_not_be_read_are_not_called_finite(make):
