@@ -19,7 +19,7 @@ from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
-from gradwidget._why_source import BY_TEXT, remedy_for, without_history
+from gradwidget._why_source import BY_TEXT, from_gradient, remedy_for, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -741,6 +741,17 @@ class Facts:
     def grad_without_graph(self) -> str:
         """That the output comes from an `autograd.grad` without a graph: a sentence, or ""."""
         return without_history(self.scope.spot, self.scope.name_of(self.output))
+
+    @cached_property
+    def by_gradient(self) -> str:
+        """That the outputs are computed from a gradient, on which less depends; a sentence to go on with."""
+        call = from_gradient(self.scope.spot, self.scope.name_of(self.output))
+        if not call:
+            return ""
+        return (
+            f" By the source text {self.outputs} comes from a gradient ({call}): what is only added (a last bias), or "
+            "enters the function linearly, has no part in that."
+        )
 
     @cached_property
     def own_without_graph(self) -> str:

@@ -53,14 +53,24 @@ def lines_of(code: CodeType) -> tuple[int, int]:
     return code.co_firstlineno, max(lines, default=code.co_firstlineno)
 
 
-def without_history(spot: Spot | None, name: str) -> str:
-    """That `name` may come from an `autograd.grad` without a graph, as a sentence; "" if there is no such call."""
+def from_gradient(spot: Spot | None, name: str) -> str:
+    """The call of `autograd.grad` with a graph from which a name comes, by the source text; "" if there is none."""
+    calls = [call for one in _leading(name, _all_statements(spot)) for call in one.linear] if name else []
+    return f"`{calls[0].text}` ({calls[0].place})" if calls else ""
+
+
+def _all_statements(spot: Spot | None) -> list[_Statement]:
     if spot is None:
-        return ""
+        return []
     files = files_of(spot.code)
     if spot.code is not None:
         files = [*files[1:], files[0]]  # what is asked now was run last
-    statements = [one for number, file in enumerate(files) for one in _statements(file, spot, number)]
+    return [one for number, file in enumerate(files) for one in _statements(file, spot, number)]
+
+
+def without_history(spot: Spot | None, name: str) -> str:
+    """That `name` may come from an `autograd.grad` without a graph, as a sentence; "" if there is no such call."""
+    statements = _all_statements(spot)
     leading = _leading(name, statements)
     told = list(dict.fromkeys(call for one in leading for call in one.calls))
     sure = bool(told)

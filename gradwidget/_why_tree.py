@@ -359,7 +359,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         lambda f: f.asked and not f.reached and len(f.leads_to) > 1,
         "{f.name} leads to {f.last_ends}, but {f.outputs} does not depend on that: it is an unused branch, or "
         "the graph "
-        "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.",
+        "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.{f.by_gradient}",
         "Use it in {f.outputs}, or remove the cut. {f.seek}",
         ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it{f.last_line}"),
     ),

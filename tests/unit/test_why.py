@@ -2386,6 +2386,18 @@ def test_a_name_that_was_given_again_comes_from_its_last_line():
     assert "grad((x**4)" in why(x, total).cause
 
 
+def test_a_last_bias_has_no_part_in_a_gradient():
+    layer, x = nn.Linear(2, 1), torch.rand(3, 2, requires_grad=True)
+    out = layer(x)
+    slopes = torch.autograd.grad(out.sum(), x, create_graph=True)[0]
+    penalty = (slopes.norm(dim=1) - 1).pow(2).mean()
+    penalty.backward()
+    assert layer.bias.grad is None
+    assert "a last bias" in why(layer.bias, penalty).cause
+    assert "slopes = torch.autograd.grad" in why(layer.bias, penalty).cause
+    assert "last bias" not in why(layer.bias, out.detach().requires_grad_()).cause
+
+
 def test_a_gradient_is_named_when_asked_with_an_output_too():
     w = leaf()
     g = torch.autograd.grad((w**2).sum(), w)[0]
