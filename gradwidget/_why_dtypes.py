@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
-_EPS = {"float16": "1e-4"}
-_MARGIN = {"float16": "1e-3", "bfloat16": "1e-2"}
+_FITTING = {  # what stands in a remedy, and what it has to be in a narrow dtype
+    "1e-12": {"float16": "1e-4"},
+    "1e-10": {"float16": "1e-3"},  # where the derivative grows faster
+    "1e-6": {"float16": "1e-3", "bfloat16": "1e-2"},  # beside 1
+}
+_SMALL = re.compile("|".join(_FITTING))
 
 
 def fitted(remedy: str, dtype: str) -> str:
     """A remedy whose small numbers this dtype can tell from 0, and from 1; and whose reciprocals it can hold."""
-    return remedy.replace("1e-12", _EPS.get(dtype, "1e-12")).replace("1e-6", _MARGIN.get(dtype, "1e-6"))
+    return _SMALL.sub(lambda found: _FITTING[found[0]].get(dtype, found[0]), remedy)
 
 
 def limits(dtype: str) -> tuple[float, float] | None:

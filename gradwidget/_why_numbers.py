@@ -212,7 +212,7 @@ BAD: tuple[Classic, ...] = (
         ("Rsqrt",),
         lambda v: v.any(lambda t: t.isinf() | t.isnan(), "result") or v.any(lambda t: t <= 0, "in0"),
         "{at} at 0 is infinite, and so is its derivative; below 0 it is NaN.",
-        "Keep its input away from 0: `(x + 1e-12).rsqrt()`, or `x.clamp(min=1e-12).rsqrt()`.",
+        "Keep its input away from 0: `(x + 1e-10).rsqrt()`, or `x.clamp(min=1e-10).rsqrt()`.",
     ),
     Classic(
         "nan-std",
@@ -515,8 +515,8 @@ class Numbers:
             "underflow",
             f"{_at(here, key)} handed on 0 although none of its factors is 0: the product is too small "
             f"({beneath(dtype)}).",
-            "Scale the loss up (`torch.amp.GradScaler`), or compute in a wider dtype: `x.float()` for float16, "
-            "`x.double()` for float32.",
+            "Take a wider dtype from the leaf on: float32 with `torch.autocast` and a `torch.amp.GradScaler` instead "
+            "of float16, float64 instead of float32.",
             evidence,
         )
 

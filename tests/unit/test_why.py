@@ -1898,6 +1898,7 @@ def test_a_half_loss_that_is_infinite_is_told_though_its_gradient_is_finite(watc
 REMEDIES = [
     ("(x + 1e-4).sqrt()", lambda x: x.sqrt()),
     ("x.clamp(min=1e-4).sqrt()", lambda x: x.sqrt()),
+    ("(x + 1e-3).rsqrt()", lambda x: x.rsqrt()),
     ("x.clamp(min=1e-4).log()", lambda x: x.log()),
     ("x.clamp(min=1e-4) ** p", lambda x: x**0.5),
     ("x.clamp(-1 + 1e-3, 1 - 1e-3).acos()", lambda x: (x + 1).acos()),
