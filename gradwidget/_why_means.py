@@ -19,6 +19,7 @@ _BY_ELEMENTS = frozenset(
 _BY_TARGETS = frozenset(
     {"NllLoss", "NllLoss2D", "NllLossNd", "CrossEntropyLoss", "MultiMarginLoss", "MultilabelMarginLoss"}
 )
+DIVIDING = _BY_ELEMENTS | _BY_TARGETS | {"Mean", "Div"}
 _MEAN = 1.0  # of a loss's saved `reduction`: 0 is none, 2 is sum
 
 

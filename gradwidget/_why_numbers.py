@@ -15,7 +15,7 @@ from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
 from gradwidget._summary import Summary, format_number, readable, unobserved
 from gradwidget._why_dtypes import beneath, beyond, fitted
-from gradwidget._why_means import divisor_of
+from gradwidget._why_means import DIVIDING, divisor_of
 from gradwidget._why_scope import COMPARED
 
 if TYPE_CHECKING:
@@ -1183,7 +1183,8 @@ class Numbers:
     @unobserved()
     def _divided(self, here: Inspection, keys: set[int], times: int) -> str:
         """That a mean, or a loss that averages inside, divides the sum again, as a sentence; "" if none does."""
-        found = [(key, divisor_of(here, key, self._values(here, key))) for key in sorted(keys)]
+        dividing = [key for key in sorted(keys) if here.columns.ops[here.columns.op[key]].label in DIVIDING]
+        found = [(key, divisor_of(here, key, self._values(here, key))) for key in dividing[-_HOOKED:]]
         known = [(key, one) for key, one in found if one is not None and one.number != 1]
         if not known:
             return ""
