@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _CODE = re.compile(r"`([^`]+)`")
+_PATH = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+|\[\w+\])+")
+_NAMELESS = re.compile(r"\bthe tensor\.(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,29 @@ class Diagnosis:
             + (f'<ul style="margin:4px 0 0;opacity:.75">{facts}</ul>' if facts else "")
             + "</div>"
         )
+
+
+def worded(found: Diagnosis) -> Diagnosis:
+    """The same with code that can be run ("net[0].weight" for "net.0.weight"), and sentences that begin as such."""
+    cause = _NAMELESS.sub("the tensor's .", found.cause)
+    return replace(
+        found,
+        cause=cause[:1].upper() + cause[1:] if cause.startswith("the ") else cause,
+        remedy=_readable(found.remedy),
+        evidence=tuple(_NAMELESS.sub("the tensor's .", fact) for fact in found.evidence),
+    )
+
+
+def _readable(text: str) -> str:
+    parts = text.split("`")  # every other one is code
+    for i, part in enumerate(parts):
+        if i % 2:
+            parts[i] = _PATH.sub(
+                lambda m: re.sub(r"\.(\d+)(?=[.\[]|$)", r"[\1]", m[0]), part.replace("the tensor", "x")
+            )
+        else:
+            parts[i] = _NAMELESS.sub("the tensor's .", part)
+    return "`".join(parts)
 
 
 def _marked(text: str) -> str:

@@ -164,7 +164,13 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
                 "Make the view outside of no_grad.",
             )
         try:
-            return torch.autograd.graph.get_gradient_edge(tensor).node, 0
+            with torch.inference_mode(False):
+                return torch.autograd.graph.get_gradient_edge(tensor).node, 0
+        except AttributeError:  # inside of torch.func all that is made is wrapped
+            raise NoGraphError(
+                "is a leaf whose place in the graph can't be read inside of a transform of torch.func.",
+                "Ask outside of torch.func.grad and vmap.",
+            ) from None
         except RuntimeError as error:  # strided nested tensors: torch makes a view of them for it
             raise NoGraphError(
                 f"is a leaf whose node torch can't make ({str(error).splitlines()[0][:80]}).",

@@ -83,6 +83,7 @@ def about(subject: torch.Tensor, outputs: tuple[Any, ...], scope: Scope, name: s
         except NoGraphError as error:
             no_graph = error.cause.removeprefix("The output ")
             no_graph = no_graph.replace("needs no gradient, so no graph leads to it.", "it needs no gradient.")
+            no_graph = no_graph if no_graph.startswith("it ") else f"it {no_graph}"
     seen, spot = _seen(subject, roots)
     here, place, outs = _map(subject, roots, scope)
     if no_graph:
@@ -157,9 +158,18 @@ def _map(
     if not starts:
         return None, None, None
     here = Inspection(tuple(starts), names=dict(scope.tensors), watch=False, keep="all", look=False)
-    place = here.find_tensor(subject)
+    place = _used_place(here, subject)
     outs = here.columns.outputs[: len(roots)]
     return here, place, tuple(outs) if roots else None
+
+
+def _used_place(here: Inspection, subject: torch.Tensor) -> Place | None:
+    """Where it stands; a leaf whose dtype or device was changed (`model.half()`) has an older node beside the new."""
+    found = here.find_tensor(subject)
+    if found is None or here.edges.consumers[found[0]] or here.kind_of(found[0]) != "leaf":
+        return found
+    leaves = (key for key in range(len(here.columns.op)) if here.kind_of(key) == "leaf")
+    return next(((k, 0) for k in leaves if here.tensor((k, 0)) is subject and here.edges.consumers[k]), found)
 
 
 def in_panel(inspection: Inspection, key: int, output: int, memo: dict[Any, Any] | None = None) -> Diagnosis | None:

@@ -6,19 +6,20 @@ import linecache
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
 
 from gradwidget import _inspect, _saved, _told
-from gradwidget._diagnosis import Diagnosis
+from gradwidget._diagnosis import Diagnosis, worded
 from gradwidget._errors import GradWidgetError
 from gradwidget._inspect import Inspection
-from gradwidget._ipython import cell_files, place_of
+from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
 from gradwidget._why_scope import Scope, tracked
+from gradwidget._why_source import CONSTANT, CREATE_GRAPH, Spot, files_of, lines_of, remedy_for, without_history
 
 About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
 
@@ -33,6 +34,7 @@ _HEAD = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+\.backward\s*\(")
 _GRAD = re.compile(r"grad\(\s*([A-Za-z_][\w.]*)\s*,\s*[\[(]?([\w., ]*)")
 _EDITED = re.compile(
     r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
+    r"|([A-Za-z_][\w.]*)(?:\[[^\]]*\])+\s*=(?!=)"
 )
 _WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
 _LIBRARIES = (
@@ -46,6 +48,7 @@ _LIBRARIES = (
     "/copy.py",
 )
 _NODES = 20_000
+_WIDEST = 160  # of a line that is quoted
 _OF_GRAD = re.compile(r"(?:autograd\.|(?<![\w.]))grad\s*\(")
 
 
@@ -59,6 +62,7 @@ class Scene:
         if self._frame is not None:
             self.scope.tensors += scope.tensors
             self.scope.modules += scope.modules
+            self.scope.spot = Spot.of(self._frame, self._line)
         self.match: re.Match[str] | None = None
 
     @cached_property
@@ -84,7 +88,7 @@ class Scene:
 
     @cached_property
     def loss(self) -> str:
-        return self.target or "the output"
+        return self.target or (self.scope.name_of(self.head) if self.head is not None else "") or "the output"
 
     def tensor(self, name: str) -> torch.Tensor | None:
         return next((t for n, t in self.scope.tensors if n == name), None)
@@ -121,8 +125,15 @@ class Scene:
     @cached_property
     def edited(self) -> str:
         """The name that the raising line changes in place, "" unknown."""
-        found = _EDITED.search(self.code)
-        return "" if found is None else found[1] or found[2] or ""
+        names = [found[1] or found[2] or found[3] for found in _EDITED.finditer(self.code)]
+        return next((name for name in names if self.tensor(name) is not None), next(iter(names), ""))
+
+    @cached_property
+    @unobserved()
+    def inferred(self) -> str:
+        """The name on the raising line of a tensor made under `inference_mode`."""
+        named = [(n, t) for n, t in self.scope.tensors if re.search(rf"(?<![\w.]){re.escape(n)}\b", self.code)]
+        return next((name for name, tensor in named if tensor.is_inference()), "A tensor")
 
     @cached_property
     def leaf(self) -> str:
@@ -131,6 +142,19 @@ class Scene:
     @cached_property
     def view(self) -> str:
         return self.edited or "a view"
+
+    @cached_property
+    def view_of_leaf(self) -> str:
+        tensor = self.tensor(self.edited)
+        if _is_leaf(tensor):
+            return f"A part of {self.edited} is a view of a leaf that requires a gradient, of {self.edited} itself"
+        return f"{self.view} is a view of a leaf that requires a gradient"
+
+    @cached_property
+    def without_grad(self) -> str:
+        """The name before `.grad` on the raising line, where that gradient is None."""
+        names = re.findall(r"([A-Za-z_][\w.]*?)\.grad\b", self.code)
+        return next((n for n in names if (t := self.tensor(n)) is not None and _told.grad_of(t) is None), "")
 
     @cached_property
     def who(self) -> str:
@@ -162,14 +186,8 @@ class Scene:
 
     @cached_property
     def no_create_graph(self) -> str:
-        """The line before that asked `autograd.grad` for a gradient without a history, as a sentence."""
-        for place, line in self._lines(self._line):
-            if _OF_GRAD.search(line) and line.count("(") == line.count(")") and "create_graph" not in line:
-                return (
-                    f"If {self.loss} comes from `{line.strip()}` ({place}): without `create_graph=True` what "
-                    "`autograd.grad` returns has no history."
-                )
-        return ""
+        """The call that asked `autograd.grad` for a gradient without a history, as a sentence."""
+        return without_history(Spot.of(self._frame, self._line), self.target)
 
     # --- in-place edits ------------------------------------------------------------------------------------------
 
@@ -243,16 +261,13 @@ class Scene:
                     found.append(f"{place}: `{line.strip()}`")
         return list(dict.fromkeys(found))[-3:]
 
-    def _lines(self, before: int = 0) -> Iterator[tuple[str, str]]:
-        """The other lines of the frame and the cells; those of the frame up to `before`, where it is given."""
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """The other lines of the frame and the cells."""
         if self._frame is None:
             return
         code = self._frame.f_code
-        files = dict.fromkeys([code.co_filename, *cell_files()])
-        for file in files:
-            first, last = _range(code) if file == code.co_filename else (1, 1 << 30)
-            if before and file == code.co_filename:
-                last = min(last, before)
+        for file in files_of(code):
+            first, last = lines_of(code) if file == code.co_filename else (1, 1 << 30)
             for number, line in enumerate(linecache.getlines(file), 1):
                 if first <= number <= last and (file, number) != (code.co_filename, self._line):
                     yield place_of(file, number), line
@@ -399,9 +414,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "leaf-view-inplace",
         r"a view of a leaf Variable that requires grad is being used in an in-place operation",
-        "{s.view} is a view of a leaf that requires a gradient, and it is changed in place: the leaf's first "
-        "value would be "
-        "lost.",
+        "{s.view_of_leaf}, and it is changed in place: the leaf's first value would be lost.",
         "Do it inside `with torch.no_grad():` if it is an update or an initialization, else on a copy: `x = "
         "x.clone()`.",
     ),
@@ -429,6 +442,12 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "`detach()`, numpy "
         "or `argmax` on the way.",
         ("{s.loss}.grad_fn is None",),
+    ),
+    ErrorLeaf(
+        "complex-output",
+        r"only for real scalar outputs but got torch\.(?P<got>\w+)",
+        "`backward()` without an argument wants one real number, and {s.loss} is complex ({got}).",
+        "Make it real first: `{s.loss}.abs()` or `{s.loss}.real`.",
     ),
     ErrorLeaf(
         "not-scalar",
@@ -459,6 +478,12 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "Set `x.requires_grad_()` before the forward pass; `gw.why(x)` tells what made it.",
     ),
     ErrorLeaf(
+        "uninitialized",
+        r"uninitialized (?:parameter|buffer)|UninitializedParameter",
+        "A lazy module has no shapes and no numbers before its first forward pass, and they were asked for.",
+        "Run one batch through the module first: `model(x)`; after that its parameters are ordinary ones.",
+    ),
+    ErrorLeaf(
         "inference-saved",
         r"Inference tensors cannot be saved for backward",
         "A tensor made under `inference_mode` takes part in a computation that needs gradients.",
@@ -467,7 +492,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "inference-edit",
         r"(?:Inplace update to|requires_grad=True on) inference tensor|inference tensor outside InferenceMode",
-        "{s.leaf} was made under `inference_mode`, and is changed or marked outside of it.",
+        "{s.inferred} was made under `inference_mode`, and is changed or marked outside of it.",
         "Use a copy: `x = x.clone()`, or `no_grad` instead of `inference_mode`.",
     ),
     ErrorLeaf(
@@ -508,6 +533,65 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         r"Found dtype|expected scalar type|to have the same dtype|must have the same dtype|expected dtype",
         "Tensors of different dtypes met, in the forward pass or between a gradient and its tensor.",
         "Cast one of them before: `x.to(y.dtype)`; a float64 array from numpy is the usual source.",
+    ),
+    ErrorLeaf(
+        "target-dtype",
+        r"expected target dtype to be (?P<want>\w[\w ]*), but got (?P<got>\w+)|can't be cast to the desired output type"
+        r"|expected scalar type Long but found",
+        "The loss was given a target of another dtype than it takes.",
+        "Class numbers are int64: `target.long()`; targets of `mse_loss` and `binary_cross_entropy` are floating "
+        "point: `target.float()`.",
+    ),
+    ErrorLeaf(
+        "shape-mismatch",
+        r"shapes cannot be multiplied|must match the size of tensor|size mismatch|different to the input size",
+        "Two shapes do not fit: {s.text}",
+        "Print both `.shape` before this line; `view`, `squeeze`, `unsqueeze` or a layer of the right size mend it.",
+    ),
+    ErrorLeaf(
+        "no-parameters",
+        r"optimizer got an empty parameter list",
+        "The optimizer was given no parameters: `.parameters()` finds only `nn.Parameter`s and modules that are "
+        "attributes, not plain tensors and not layers in a list or dict.",
+        "Use `nn.Parameter`, `nn.ModuleList` or `nn.ModuleDict`; a generator from `.parameters()` is used up after one "
+        "pass: give it again.",
+    ),
+    ErrorLeaf(
+        "optimizer-nontensor",
+        r"optimizer can only optimize Tensors",
+        "The optimizer was given something that is no tensor.",
+        "Give tensors that are leaves with requires_grad=True: `[w, b]` or `model.parameters()`.",
+    ),
+    ErrorLeaf(
+        "loss-no-tensor",
+        r"'(?P<type>[\w.]+)' object has no attribute 'backward'",
+        "`backward()` was called on a {type}, not on a tensor: a number from `.item()`, `float()` or numpy, or a "
+        "container, has no graph.",
+        "Add up the tensors themselves and call `.item()` only for printing; of a tuple or dict take the loss out.",
+    ),
+    ErrorLeaf(
+        "grad-is-none",
+        r"'NoneType' object has no attribute|unsupported operand type\(s\) for .*'NoneType'|NoneType.*not Tensor",
+        "Something is None where a tensor was wanted.",
+        "Call `backward()` before `.grad` is read; `gw.why(x)` tells why it is None.",
+    ),
+    ErrorLeaf(
+        "no-backward",
+        r"must implement either the backward or vjp method",
+        "A custom Function has no `backward`.",
+        "Write `@staticmethod def backward(ctx, grad)` in it: it returns one gradient for each argument of `forward`.",
+    ),
+    ErrorLeaf(
+        "legacy-function",
+        r"Legacy autograd function|Methods on autograd functions are all static",
+        "A custom Function is written in the old way: its `forward` is no static method, or it is called as an object.",
+        "Make `forward(ctx, ...)` and `backward(ctx, grad)` static methods, and call `MyFunction.apply(x)`.",
+    ),
+    ErrorLeaf(
+        "data-dtype",
+        r"data set to a tensor that requires gradients must be floating point",
+        "Whole numbers were assigned to `.data` of a tensor that requires a gradient.",
+        "Assign floating point numbers: `value.float()`; better, `with torch.no_grad(): w.copy_(value)`.",
     ),
     ErrorLeaf(
         "numpy-of-tracked",
@@ -613,13 +697,19 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         inner = about(asked[1], (asked[0],), scene.scope, asked[2])
         cause, remedy = f"{cause} {inner.cause}", inner.remedy
         evidence += inner.evidence
-    if leaf.kind == "no-graph" and scene.target_tensor is not None:
-        inner = about(scene.target_tensor, (), scene.scope, scene.target)
-        cause, remedy = f"{cause} {inner.cause}", inner.remedy if inner.kind != "untracked" else remedy
+    if leaf.kind == "grad-is-none" and (name := scene.without_grad):
+        inner = about(scene.tensor(name), (), scene.scope, name)  # type: ignore[arg-type]
+        cause, remedy = f"{name}.grad is None where this line wants a tensor. {inner.cause}", inner.remedy
+        evidence += inner.evidence
+    if leaf.kind == "no-graph" and scene.head is not None:
+        inner = about(scene.head, (), scene.scope, scene.target or scene.scope.name_of(scene.head))
+        cause = f"{cause} {inner.cause}"
+        if inner.kind != "untracked" or inner.remedy in (CREATE_GRAPH, CONSTANT) or scene.scope.mode:
+            remedy = inner.remedy
         evidence += [fact for fact in inner.evidence if fact not in evidence]
-    if leaf.kind == "no-graph" and scene.no_create_graph:
-        cause += f" {scene.no_create_graph}"
-        remedy += " Pass `create_graph=True` to `autograd.grad` if its result is differentiated again."
+    if leaf.kind == "no-graph" and scene.no_create_graph and remedy not in (CREATE_GRAPH, CONSTANT):
+        cause += "" if scene.no_create_graph in cause else f" {scene.no_create_graph}"
+        remedy += f" {remedy_for(scene.no_create_graph)}"
     if leaf.kind == "second-backward" and scene.by_grad:
         cause = cause.replace("`backward()` frees what it has used", "a pass frees what it has used")
         cause = cause.replace("either backward() ran", "either a pass ran")
@@ -633,7 +723,7 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     if leaf.kind == "unused-input" and scene.asked_of_grad is None and (name := scene.wanted):
         remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
         cause = cause.replace("a tensor", name, 1)
-    return Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence])))
+    return worded(Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence]))))
 
 
 @unobserved()
@@ -644,7 +734,8 @@ def _is_leaf(tensor: torch.Tensor | None) -> bool:
 def _where(scene: Scene) -> tuple[str, ...]:
     if not scene.place:
         return ()
-    return (f"raised in {scene.place}: `{scene.code}`" if scene.code else f"raised in {scene.place}",)
+    code = scene.code if len(scene.code) <= _WIDEST else f"{scene.code[:_WIDEST]}..."
+    return (f"raised in {scene.place}: `{code}`" if code else f"raised in {scene.place}",)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -667,14 +758,6 @@ def _user_frame(error: BaseException) -> tuple[FrameType | None, int]:
             found = (step.tb_frame, step.tb_lineno)
         step = step.tb_next
     return found
-
-
-def _range(code: CodeType) -> tuple[int, int]:
-    """First and last line of a frame's code; of a module's, all of the file."""
-    if code.co_name == "<module>":
-        return 1, 1 << 30
-    lines = [line for _, _, line in code.co_lines() if line is not None]
-    return code.co_firstlineno, max(lines, default=code.co_firstlineno)
 
 
 def _below(here: Inspection, key: int) -> set[int]:

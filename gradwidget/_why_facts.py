@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from gradwidget import _saved, _told
 from gradwidget._inspect import Inspection, alive
 from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
-from gradwidget._summary import form_of, unobserved
+from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
+from gradwidget._why_source import BY_TEXT, from_gradient, remedy_for, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -108,6 +111,40 @@ class Facts:
         return bool(self._read(lambda t: not (t.is_floating_point() or t.is_complex()), False))
 
     @cached_property
+    def off(self) -> str:
+        """That gradients are switched off where the question is asked, as a clause; "" if they are on."""
+        if self.scope.mode == "inference":
+            return "`torch.inference_mode()` is in force right now"
+        if self.scope.mode == "off":
+            return "gradients are switched off right now (`torch.no_grad()` or `torch.set_grad_enabled(False)`)"
+        return ""
+
+    @cached_property
+    def off_fact(self) -> str:
+        inference = self.scope.mode == "inference"
+        return f"torch.is_{'inference_mode' if inference else 'grad'}_enabled() is {inference}"
+
+    @cached_property
+    def lazy(self) -> bool:
+        """A parameter or buffer of a lazy module that no forward pass has given a shape."""
+        return issubclass(type(self.tensor), UninitializedTensorMixin)
+
+    @cached_property
+    def class_name(self) -> str:
+        return type(self.tensor).__name__
+
+    @cached_property
+    @unobserved()
+    def unreadable(self) -> str:
+        """Why the numbers of a gradient can't be read, as a sentence."""
+        grad = self.grad
+        if grad is None:
+            return "it is gone."
+        note = readable(grad)[1]
+        empty = form_of(grad).shape is not None and not grad.numel()
+        return "it has no elements." if empty else note[:1].lower() + note[1:] or "torch refuses."
+
+    @cached_property
     def inference(self) -> bool:
         return bool(self._read(lambda t: t.is_inference(), False))
 
@@ -138,6 +175,10 @@ class Facts:
     @cached_property
     def transformed(self) -> bool:
         return bool(self._read(in_transform, False))
+
+    @cached_property
+    def output_transformed(self) -> bool:
+        return self.output is not None and not self.transformed and in_transform(self.output)
 
     @cached_property
     def base(self) -> str:
@@ -329,6 +370,14 @@ class Facts:
         return [key for key in (self.between or sorted(self.in_outputs))[:LOOKED_AT] if key < len(self.nodes)]
 
     @cached_property
+    def behind_heads(self) -> list[set[int]]:
+        """Nodes behind each output in scope, an empty set if there is none."""
+        if self.here is None:
+            return [set()]
+        heads = [p[0] for p in self.here.columns.outputs if not self.here.edges.consumers[p[0]]][:_NAMED]
+        return [_closure(self.here, {key}, forward=False) for key in dict.fromkeys(heads)] or [set()]
+
+    @cached_property
     def heads_freed(self) -> list[str]:
         """Outputs in scope that depend on the tensor, and whose own part of the graph a pass has freed."""
         here, place = self.here, self.place
@@ -405,6 +454,20 @@ class Facts:
         return self.here.name_of((targets[0], 0)) or "a leaf that no name holds"
 
     @cached_property
+    def copied_leaf_fact(self) -> str:
+        return self.copied_leaf if self.copied_leaf.startswith("a leaf") else f"the leaf {self.copied_leaf}"
+
+    @cached_property
+    def dead_end(self) -> bool:
+        """Whether all that was computed from it last are no single numbers: `backward()` was not called on them."""
+        if self.here is None or not self.whole or self.freed:
+            return False
+        ends = [p for p in self.here.columns.outputs if p[0] in set(self.between) and p in self.outs]
+        ends = [p for p in ends if not self.here.edges.consumers[p[0]]]
+        forms = [self.here.columns.forms_of(p[0])[p[1]].shape for p in ends]
+        return bool(ends) and all(shape is not None and math.prod(shape) != 1 for shape in forms)
+
+    @cached_property
     def lost_leaf(self) -> bool:
         """A non-leaf whose own leaf no name holds: it was made as `torch.randn(3, requires_grad=True) * 0.1`."""
         return (
@@ -428,7 +491,7 @@ class Facts:
         """Named tensors that were computed from this one, itself first."""
         if self.here is None or self.place is None or self.tensor is None:
             return [] if self.tensor is None else [(self.name, self.tensor)]
-        keys = _closure(self.here, {self.here.columns.source[e] for e in self._all_uses()}, forward=True)
+        keys = _closure(self.here, {self.here.columns.source[e] for e in self.all_uses()}, forward=True)
         found = [(self.name, self.tensor)]
         for place, names in self.here.names.items():
             tensor = self.here.tensor(place)
@@ -436,7 +499,7 @@ class Facts:
                 found.append((names[0], tensor))
         return found
 
-    def _all_uses(self) -> list[int]:
+    def all_uses(self) -> list[int]:
         if self.here is None or self.place is None:
             return []
         return [e for e in self.here.edges.consumers[self.place[0]] if self.here.columns.output[e] == self.place[1]]
@@ -529,7 +592,7 @@ class Facts:
         """Nodes that lead from the tensor to what was computed from it."""
         if self.here is None:
             return []
-        return sorted(_closure(self.here, {self.here.columns.source[e] for e in self._all_uses()}, forward=True))
+        return sorted(_closure(self.here, {self.here.columns.source[e] for e in self.all_uses()}, forward=True))
 
     @cached_property
     def cut_says(self) -> str:
@@ -537,7 +600,8 @@ class Facts:
         cut = self.cut
         assert cut is not None
         if cut.enters:
-            return f"the graph is cut on the way. {self.cut_at}."
+            at = self.cut_at
+            return f"the graph is cut on the way. {'A' if at.startswith('a tensor ') else at[:1]}{at[1:]}."
         return (
             f"it was not used there, or the graph is cut on the way. One possibility: {self.cut_at} (whether "
             f"{self.outputs} was computed from that is not recorded)."
@@ -636,6 +700,77 @@ class Facts:
         except RuntimeError:
             return False
 
+    @cached_property
+    def elsewhere(self) -> str:
+        """Where the graph is cut between a tensor that has a gradient and the outputs, if that is sure: a sentence."""
+        sure = self.cut is not None and self.cut.enters and self.cut.kind in ("detached", "numpy")
+        return f" For {self.outputs}, {self.cut_says}" if sure else ""
+
+    @cached_property
+    def unused_by_pass(self) -> bool:
+        """Whether no operation that the last pass ran uses the tensor."""
+        if self.seen is None or self.spot is None or self.last is None:
+            return False
+        columns = self.seen.columns
+        edges = [e for e in self.seen.edges.consumers[self.spot[0]] if columns.output[e] == self.spot[1]]
+        return not any(columns.source[e] in self.last.steps for e in edges)
+
+    @cached_property
+    def earlier(self) -> str:
+        """The operation whose result the outputs depend on, and of which this tensor is a later version; "" if none.
+
+        No name holds that result any more: the tensor was changed in place, or its name was given to another one.
+        """
+        if self.here is None or self.place is None or self.reached or self.is_leaf:
+            return ""
+        for edge in self.here.edges.inputs[self.place[0]]:
+            before = self.here.columns.target[edge]
+            place = (before, self.here.columns.output[edge])
+            if before in self.in_outputs and self.here.kind_of(before) != "leaf" and not self.here.name_of(place):
+                return self.here.label_of(before)
+        return ""
+
+    @cached_property
+    def swapped(self) -> bool:
+        """Whether the tensor was computed from what was given as the output."""
+        if self.here is None or self.place is None or self.reached or not self.outs:
+            return False
+        return {key for key, _ in self.outs} <= _closure(self.here, {self.place[0]}, forward=False) - {self.place[0]}
+
+    @cached_property
+    def grad_without_graph(self) -> str:
+        """That the output comes from an `autograd.grad` without a graph: a sentence, or ""."""
+        return without_history(self.scope.spot, self.scope.name_of(self.output))
+
+    @cached_property
+    def by_gradient(self) -> str:
+        """That the outputs are computed from a gradient, on which less depends; a sentence to go on with."""
+        call = from_gradient(self.scope.spot, self.scope.name_of(self.output))
+        if not call:
+            return ""
+        return (
+            f" By the source text {self.outputs} comes from a gradient ({call}): what is only added (a last bias), or "
+            "enters the function linearly, has no part in that."
+        )
+
+    @cached_property
+    def own_without_graph(self) -> str:
+        """The same of the tensor itself, where it has no history."""
+        found = without_history(self.scope.spot, self.scope.name_of(self.tensor))
+        return found if found.startswith(BY_TEXT) else ""
+
+    @cached_property
+    def own_remedy(self) -> str:
+        return remedy_for(self.own_without_graph)
+
+    @cached_property
+    def graph_remedy(self) -> str:
+        return remedy_for(self.grad_without_graph)
+
+    @cached_property
+    def surely_without_graph(self) -> bool:
+        return self.grad_without_graph.startswith(BY_TEXT)
+
     # --- what the passes tell ------------------------------------------------------------------------------------
 
     @cached_property
@@ -678,7 +813,7 @@ class Facts:
         """Functions among the consumers: they may have returned None."""
         if self.here is None:
             return ""
-        keys = {self.here.columns.source[e] for e in self.uses or self._all_uses()}
+        keys = {self.here.columns.source[e] for e in self.uses or self.all_uses()}
         found = [self.here.label_of(k) for k in sorted(keys) if self.here.kind_of(k) == "function"]
         return " and ".join(found[:3])
 
@@ -731,12 +866,59 @@ class Facts:
         return "none" if summary is None else number_or_length(summary)
 
     @cached_property
+    def none_source(self) -> int | None:
+        """The node that handed on None on the way here although a gradient had come to it, if one alone did."""
+        here, last = self.seen, self.last
+        if here is None or last is None or self.spot is None:
+            return None
+        waiting, found, visited = [self.spot[0]], set(), {self.spot[0]}
+        while waiting:
+            for edge in here.edges.consumers[waiting.pop()]:
+                above = here.columns.source[edge]
+                if above not in last.steps or above in visited:
+                    continue
+                visited.add(above)
+                if any(one is not None for one in last.at(above)):
+                    found.add(above)
+                else:
+                    waiting.append(above)
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def none_skipped(self) -> bool:
+        """Whether the Function that handed on None gets None for outputs that were not used, and did here."""
+        key = self.none_source
+        if key is None or self.seen is None or self.last is None:
+            return False
+        info = _told.function(self.seen, key)
+        return info is not None and not info.materialize and any(one is None for one in self.last.at(key))
+
+    @cached_property
     def none_from(self) -> str:
-        return f", from {self.handed_none_by}" if self.handed_none_by else ""
+        """Who handed on None, as a clause."""
+        key = self.none_source
+        if key is None or self.seen is None:
+            return "operations on the way have handed on None (a custom Function, as a rule)"
+        label = self.seen.label_of(key)
+        if self.seen.kind_of(key) != "function":
+            return f"{label} handed on None"
+        said = f"the `backward` of the custom Function {label} has returned None"
+        if self.none_skipped:
+            said += (
+                ", as nothing came back for one of its outputs (with `set_materialize_grads(False)` that arrives as "
+                "None, not as zeros)"
+            )
+        return said
+
+    @cached_property
+    def none_remedy(self) -> str:
+        if self.none_skipped:
+            return "Return a gradient from `backward` for the outputs that were used, or use the other one in the loss."
+        return "Return a gradient for it from `backward`."
 
     @cached_property
     def failed_fact(self) -> str:
-        return f"pass {self.failed.number}: {self.failed.note}" if self.failed is not None else ""
+        return f"pass {self.failed.number}: {self.failed.note.rstrip('.')}" if self.failed is not None else ""
 
     @cached_property
     def ran_fact(self) -> str:
@@ -785,7 +967,7 @@ class Facts:
         here = self.here
         if here is None or not self.is_leaf:
             return ""
-        keys = {here.columns.source[e] for e in self.uses or self._all_uses()}
+        keys = {here.columns.source[e] for e in self.uses or self.all_uses()}
         columns = here.columns
         labels = [columns.ops[columns.op[k]].label for k in sorted(keys) if here.kind_of(k) == "function"]
         if not labels:
@@ -837,7 +1019,12 @@ class Facts:
                 found.extend(() if other is None else other.evidence[:2])
         elif kind in ("tied", "several-uses") and self.numbers.broadcast is not None:
             found.extend(self.numbers.broadcast.evidence)
-        if kind in ("tied", "several-uses", "broadcast") and self.numbers.hook_possible is not None:
+        if kind in ("nan", "zero") and self.numbers.module_hooks:
+            found.append(self.numbers.module_hooks)
+        if (
+            kind in ("tied", "several-uses", "broadcast", "pairs", "nan", "zero")
+            and self.numbers.hook_possible is not None
+        ):
             found.extend(f"{fact}, which may change it" for fact in self.numbers.hook_possible.evidence)
         return tuple(found)
 

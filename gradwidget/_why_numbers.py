@@ -14,6 +14,9 @@ from gradwidget._bad import Bad, first_bad
 from gradwidget._inspect import Inspection
 from gradwidget._passes import BackwardPass, Gradient, norms, opened, summary_of, version_of
 from gradwidget._summary import Summary, format_number, readable, unobserved
+from gradwidget._why_dtypes import beneath, beyond, fitted
+from gradwidget._why_means import DIVIDING, divisor_of
+from gradwidget._why_scope import COMPARED
 
 if TYPE_CHECKING:
     from gradwidget._why_facts import Facts
@@ -30,6 +33,7 @@ class Classic(NamedTuple):
     holds: Callable[[Values], bool]
     cause: str
     remedy: str
+    partly: str = ""  # the words where it holds for some elements only
 
 
 class Finding(NamedTuple):
@@ -87,14 +91,19 @@ ZERO: tuple[Classic, ...] = (
         "{at} had no positive input (a dead ReLU): its derivative is 0 there, so nothing passes.",
         "Look at what enters it: a smaller learning rate, a better initialization of the layer before, or "
         "`leaky_relu`.",
+        "Where a gradient arrived at {at}, its input is not positive: the derivative of a ReLU is 0 there.",
     ),
     Classic(
         "saturated",
-        ("Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf"),
+        (
+            "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf",
+            "Softplus", "Gelu", "Silu", "Elu", "Mish",
+        ),
         lambda v: v.all(lambda t: (t.abs() >= 1 - 1e-6) | (t.abs() <= 1e-6), "result")
         or v.all(lambda t: t.abs() > 15, "in0"),
-        "{at} is saturated: its input is so large that its derivative is 0 in this precision.",
+        "{at} is saturated: its input is so far from 0 that its derivative is 0 in this precision.",
         "Scale or normalize what enters it, or use a loss that takes logits, as `F.binary_cross_entropy_with_logits`.",
+        "Where a gradient arrived, {at} is saturated, or its derivative is too small for this precision.",
     ),
     Classic(
         "masked",
@@ -109,6 +118,7 @@ ZERO: tuple[Classic, ...] = (
         _outside,
         "{at} cut these values off: outside of its bounds the derivative is 0.",
         "Widen the bounds, or clamp only what is shown, not what is trained.",
+        "Where a gradient arrived, {at} cut the value off: outside of its bounds the derivative is 0.",
     ),
     Classic(
         "step-function",
@@ -118,17 +128,33 @@ ZERO: tuple[Classic, ...] = (
         "Use a smooth function, or pass the gradient straight through: `x + (x.round() - x).detach()`.",
     ),
     Classic(
+        "overwritten",
+        ("Fill", "Zero", "IndexPut", "Copy", "CopySlices"),
+        _never,
+        "{at} overwrote these elements: what was there before gets the gradient 0.",
+        "Compute with the values before they are overwritten, or write to a copy.",
+    ),
+    Classic(
         "times-zero",
         ("Mul", "Mm", "Addmm", "Bmm", "Baddbmm", "Mv", "Dot", "Convolution", "Prod", "Div"),
-        lambda v: v.all(_zero, "other") or v.all(_zero, "mat1", "mat2") or v.all(_zero, "self"),
+        lambda v: any(v.all(_zero, name) for name in ("other", "mat1", "mat2", "self")),
         "{at} multiplied by 0: the derivative is the other factor.",
         "Check the other factor: a weight of the loss, a mask, or a layer initialized with zeros.",
+        "Where a gradient arrived at {at}, the other factor is 0, or the products add up to 0.",
+    ),
+    Classic(
+        "padding-index",
+        ("Embedding",),
+        lambda v: "indices" in v and v.all(lambda t: t == v["padding_idx"], "indices"),
+        "{at} looked up its `padding_idx` only, and that row gets no gradient.",
+        "Look up other rows too, or make the embedding without `padding_idx`.",
+        "At {at} only other rows than these are looked up, or the row of its `padding_idx`, which gets no gradient.",
     ),
     Classic(
         "not-selected",
         (
             "Select", "Slice", "Index", "IndexSelect", "Gather", "Split", "SplitWithSizes", "Unbind", "Max", "Min",
-            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "Embedding", "MaxPool2DWithIndices",
+            "Amax", "Amin", "Stack", "Cat", "Topk", "Sort", "MaxPool2DWithIndices",
             "Median", "Diagonal", "Narrow",
         ),
         _never,
@@ -156,11 +182,37 @@ _SATURATED = next(one for one in ZERO if one.kind == "saturated")
 
 BAD: tuple[Classic, ...] = (
     Classic(
+        "nan-softmax",
+        ("Softmax", "LogSoftmax", "SafeSoftmax"),
+        lambda v: v.any(lambda t: t.isnan(), "result") and not v.any(lambda t: t.isnan(), "in0"),
+        "{at} has a row that is all -inf (everything is masked) or holds infinity: its result is NaN.",
+        "Leave one element of each row unmasked, or mask with a big negative number: "
+        "`x.masked_fill(mask, torch.finfo(x.dtype).min)`.",
+    ),
+    Classic(
+        "nan-empty",
+        ("NllLoss", "NllLoss2D", "Mean", "MseLoss", "SmoothL1Loss", "HuberLoss", "BinaryCrossEntropyWithLogits"),
+        lambda v: (
+            v.all(_zero, "total_weight")
+            or v.all(_zero, "self_sym_numel")
+            or any(not v[n].numel() for n in ("self", "in0") if n in v)
+        ),
+        "{at} is a mean of nothing: the batch is empty, or all targets are `ignore_index`, and 0 / 0 is NaN.",
+        "Skip such a batch, or sum and divide by at least 1: `loss_sum / max(count, 1)`.",
+    ),
+    Classic(
         "nan-sqrt",
-        ("Sqrt", "Rsqrt"),
-        lambda v: v.any(lambda t: (t <= 0) | t.isnan() | t.isinf(), "result", "in0"),
+        ("Sqrt",),
+        lambda v: v.any(lambda t: (t <= 0) | t.isnan(), "result", "in0"),
         "The derivative of {at} at 0 is infinite, and below 0 it is NaN.",
-        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()` (1e-6 in float16).",
+        "Keep its input away from 0: `(x + 1e-12).sqrt()`, or `x.clamp(min=1e-12).sqrt()`.",
+    ),
+    Classic(
+        "nan-sqrt",
+        ("Rsqrt",),
+        lambda v: v.any(lambda t: t.isinf() | t.isnan(), "result") or v.any(lambda t: t <= 0, "in0"),
+        "{at} at 0 is infinite, and so is its derivative; below 0 it is NaN.",
+        "Keep its input away from 0: `(x + 1e-10).rsqrt()`, or `x.clamp(min=1e-10).rsqrt()`.",
     ),
     Classic(
         "nan-std",
@@ -190,7 +242,7 @@ BAD: tuple[Classic, ...] = (
         ("Pow", "PowBackward"),
         lambda v: v.any(lambda t: t <= 0, "self", "in0"),
         "{at} has a base of 0 or less with an exponent whose derivative is infinite (or NaN) there.",
-        "Keep the base positive: `x.clamp(min=1e-12) ** p`.",
+        "Keep the base positive: `x.clamp(min=1e-12) ** p`, with a bigger minimum for a negative p.",
     ),
     Classic(
         "nan-edge",
@@ -204,7 +256,7 @@ BAD: tuple[Classic, ...] = (
         ("Exp", "Expm1", "Exp2", "Cosh", "Sinh", "Prod", "Cumprod", "Tan"),
         lambda v: v.any(lambda t: t.isinf(), "result"),
         "{at} has grown beyond what its dtype holds.",
-        "Subtract the maximum first, or use `torch.logsumexp`, `F.log_softmax` or float32.",
+        "Subtract the maximum first, or use `torch.logsumexp`, `F.log_softmax` or a wider dtype.",
     ),
     Classic(
         "overflow",
@@ -238,6 +290,15 @@ _BROADCASTING = frozenset(
         "Addcdiv", "Lerp", "Baddbmm", "Atan2", "Fmod", "Remainder", "Xlogy",
     }
 )  # fmt: skip
+
+
+_WEIGHT = {"Addmm": 2, "Mm": 1}  # the input that is a layer's weight, transposed
+_FACTORS = frozenset({"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"})
+_HARMLESS = frozenset({"nan-times-infinity", "nan-empty", "nan-softmax"})  # as a rule
+_MODULE_HOOK = "BackwardHookFunction"
+_IN_ITSELF = frozenset({"nan-degenerate", "nan-softmax", "nan-empty", "nan-std"})
+_ELEMENTWISE = frozenset({"Mul", "Div", "Pow"})
+_TOLD = frozenset({"self", "result", "other", "mat1", "mat2", "in0", "in1"})
 
 
 class Numbers:
@@ -280,11 +341,16 @@ class Numbers:
         return Finding(
             "zero",
             f"The gradient of {f.name} is 0, and what is left does not tell whether a factor of 0, a dead or masked "
-            f"operation made it so{self._candidates(ZERO)}, or `zero_grad(set_to_none=False)`.",
+            f"operation made it so{self._candidates(ZERO)}, or `zero_grad(set_to_none=False)`{self._or_underflow()}.",
             "Watch the next pass to see where it turns into 0: `w = gw.GradWidget(loss)` before `backward()`, "
             f"then `gw.why({f.name})`.",
             fact,
         )
+
+    def _or_underflow(self) -> str:
+        """That numbers may have been too small, where the dtype is narrow."""
+        narrow = self.f.dtype in ("float16", "float8_e5m2", "float8_e4m3fn")
+        return f", or the numbers were too small ({beneath(self.f.dtype)})" if narrow else ""
 
     def _zeroed_after(self, fact: tuple[str, ...]) -> Finding | None:
         """`.grad` is zero though the last pass brought something else."""
@@ -372,6 +438,8 @@ class Numbers:
     def _named_zero(self, seen: Inspection, key: int, evidence: tuple[str, ...], one: BackwardPass | None) -> Finding:
         op = seen.columns.ops[seen.columns.op[key]]
         at = _at(seen, key)
+        if op.label == _MODULE_HOOK:
+            return self._module_hook(at, "set the gradient to zero", evidence)
         if op.kind == "function":
             arrived = () if one is None else one.at(key)
             missing = [i for i, g in enumerate(arrived) if g is None]
@@ -392,13 +460,63 @@ class Numbers:
                 "Nothing is wrong if that is meant; let the loss depend on single outputs, not on their sum.",
                 evidence,
             )
+        values = self._values(here=seen, key=key)
+        if self._too_small(op.label, values, one):
+            return self._underflow(seen, key, evidence)
         for one_classic in ZERO:
             if op.label in one_classic.ops:
-                return Finding(one_classic.kind, one_classic.cause.format(at=at), one_classic.remedy, evidence)
+                tested = one_classic.holds not in (_never, _always) and bool(_TOLD & values.keys())
+                partly = tested and one is not None and not _safely(one_classic.holds, values)
+                words = (partly and one_classic.partly) or one_classic.cause
+                if one_classic.kind == "times-zero":
+                    evidence += self._zero_factors(seen, key)
+                return Finding(one_classic.kind, words.format(at=at), one_classic.remedy, evidence)
         return Finding(
             "zero-derivative",
             f"{at} handed on 0: its derivative is 0 at this value.",
             "Look at its inputs in the panel of the node.",
+            evidence,
+        )
+
+    def _module_hook(self, at: str, did: str, evidence: tuple[str, ...]) -> Finding:
+        return Finding(
+            "hook",
+            f"A backward hook of a module {did}: {at} stands for it in the graph.",
+            "Call `handle.remove()` on what `register_full_backward_hook()` returned, or return None from the hook to "
+            "change nothing.",
+            evidence,
+        )
+
+    @unobserved()
+    def _too_small(self, label: str, values: Values, one: BackwardPass | None) -> bool:
+        """Whether a product of numbers that are not 0 was taken as 0: the dtype can't hold it."""
+        factors = [n for n in ("self", "other") if n in values]
+        if one is None or label not in _ELEMENTWISE or not factors:
+            return False
+        return not values.any(lambda t: (t == 0) | ~t.isfinite(), *factors) and not values.all(_zero, "exponent")
+
+    @unobserved()
+    def _zero_factors(self, here: Inspection, key: int) -> tuple[str, ...]:
+        """Named inputs of a product that are all zeros, as facts."""
+        columns, found = here.columns, []
+        for edge in here.edges.inputs[key]:
+            place = (columns.target[edge], columns.output[edge])
+            into = here.edges.inputs[place[0]]
+            if columns.ops[columns.op[place[0]]].label in ("T", "Transpose") and into:
+                place = (columns.target[into[0]], columns.output[into[0]])
+            name = here.name_of(place)
+            if name and kind_of_numbers(here.known_value(place)) == "zero":
+                found.append(f"{name} is all zeros")
+        return tuple(found[:2])
+
+    def _underflow(self, here: Inspection, key: int, evidence: tuple[str, ...]) -> Finding:
+        dtype = _dtype(here, key)
+        return Finding(
+            "underflow",
+            f"{_at(here, key)} handed on 0 although none of its factors is 0: the product is too small "
+            f"({beneath(dtype)}).",
+            "Take a wider dtype from the leaf on: float32 with `torch.autocast` and a `torch.amp.GradScaler` instead "
+            "of float16, float64 instead of float32.",
             evidence,
         )
 
@@ -423,7 +541,7 @@ class Numbers:
             for one in ZERO:
                 if label in one.ops and self._unavoidable(here, key) and _safely(one.holds, self._values(here, key)):
                     found = self._named_zero(here, key, fact, None)
-                    return found._replace(evidence=(*fact, f"{here.label_of(key)} lies on the way to {self.f.outputs}"))
+                    return found._replace(evidence=(*found.evidence, *self._on_the_way(here, key)))
         for key in self.f.between:
             if here.kind_of(key) != "function":
                 continue
@@ -436,6 +554,10 @@ class Numbers:
         if len(masks) == 1 and len(self.f.uses) == 1:
             return self._named_zero(here, masks[0], fact, None)
         return None
+
+    def _on_the_way(self, here: Inspection, key: int) -> tuple[str, ...]:
+        label = here.label_of(key)
+        return () if label == self.f.outputs else (f"{label} lies on the way to {self.f.outputs}",)
 
     def _unavoidable(self, here: Inspection, key: int) -> bool:
         """Whether all paths from the outputs to the tensor go through a node."""
@@ -473,6 +595,11 @@ class Numbers:
             value = here.known_value((here.columns.target[edge], here.columns.output[edge]))
             if value is not None:
                 found[f"in{here.columns.input[edge]}"] = value
+        slot = _WEIGHT.get(here.columns.ops[here.columns.op[key]].label)
+        if slot is not None and "mat2" not in found:
+            weight = _behind_transpose(here, key, slot)
+            if weight is not None:
+                found["mat2"] = weight
         value = here.known_value((key, 0))
         if value is not None:
             found.setdefault("result", value)
@@ -515,8 +642,8 @@ class Numbers:
             "nan",
             f"The gradient of {f.name} has {self.kind}; what is left does not tell which operation made it"
             f"{self._candidates(BAD)}.",
-            f"Watch the next pass: `w = gw.GradWidget({f.outputs if f.asked else 'loss'})` before `backward()`, "
-            f"then `gw.why({f.name})`.",
+            f"{self._likely()}Watch the next pass: `w = gw.GradWidget({f.outputs if f.asked else 'loss'})` before "
+            f"`backward()`, then `gw.why({f.name})`.",
             fact,
         )
 
@@ -527,32 +654,99 @@ class Numbers:
             return None
         heads = {place for place in self.f.outs if not here.edges.consumers[place[0]] or self.f.asked}
         leaves = {(key, 0) for key in keys if here.kind_of(key) == "leaf"}
+        if self._finite_outputs:
+            leaves = set()  # what is not finite there now was written after the forward pass
         for place in (*sorted(leaves), *sorted(heads & {(k, o) for k in self.f.between for _, o in heads})):
             tensor = here.known_value(place)
             kind = kind_of_numbers(tensor)
             if kind == "NaN" or (kind and kind != "zero" and place in leaves):
                 name = here.name_of(place) or here.label_of(place[0])
                 if place not in leaves:
-                    found = self._bad_by_values((*fact, f"{name} has {kind}"))
+                    found = self._bad_by_values((*fact, f"{name} has {kind}", *self._bad_in_scope()), forward=True)
                     if found is not None:
                         return found
+                stepped = place in leaves and issubclass(type(tensor), torch.nn.Parameter)
                 cause = "a leaf holds it before any operation" if place in leaves else "it is in the output"
+                cause += " (if no optimizer step has written it since)" if stepped else ""
                 made = "" if place in leaves else self._candidates(BAD)
                 return Finding(
                     "bad-value",
                     f"The forward pass has {kind} already ({name}): {cause}{made}.",
-                    f"Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs.",
-                    (*fact, f"{name} has {kind}"),
+                    self._find_source(name, leaf=place in leaves),
+                    (*fact, f"{name} has {kind}", *self._bad_in_scope()),
                 )
         return None
 
+    @cached_property
+    @unobserved()
+    def _finite_outputs(self) -> bool:
+        """Whether all outputs are known to be finite: then nothing that went into them was NaN."""
+        here = self.f.here
+        if here is None:
+            return False
+        values = [here.known_value(p) for p in self.f.outs if self.f.asked or not here.edges.consumers[p[0]]]
+        return bool(values) and all(v is not None and kind_of_numbers(v) in ("", "zero") for v in values)
+
+    def _find_source(self, name: str, *, leaf: bool) -> str:
+        """The remedy for a value of the forward pass that is not finite."""
+        if leaf:
+            return (
+                "Find what wrote it: an optimizer step with a NaN or too big a learning rate, the initialization, a "
+                f"checkpoint or the data; `torch.isfinite({name}).all()` after each step tells which."
+            )
+        return f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its inputs."
+
+    @cached_property
+    @unobserved()
+    def bad_output(self) -> Finding | None:
+        """An output on the way is not finite, although the gradient is: it can't be trusted."""
+        f, here = self.f, self.f.here
+        if here is None or self.kind not in ("", "zero"):
+            return None
+        ends = [p for p in f.outs if f.asked or (p[0] in f.between and not here.edges.consumers[p[0]])]
+        for place in ends:
+            kind = kind_of_numbers(here.known_value(place))
+            if kind not in ("NaN", "infinity") or not f.reached:
+                continue
+            name = here.name_of(place) or here.label_of(place[0])
+            limit = beyond(_dtype(here, place[0])) if kind == "infinity" else ""
+            found = None if limit else self._bad_by_values((), forward=True)
+            why = "" if limit else f": {found.cause}" if found is not None else f"{self._candidates(BAD)}."
+            return Finding(
+                "bad-value",
+                f"The forward pass has {kind} already ({name}){why or '.'}{limit} The gradient of {f.name} is finite, "
+                "but the value that it belongs to is not.",
+                "Compute that in float32: `.float()` before the operation that grows, and a `torch.amp.GradScaler` for "
+                "the gradients."
+                if limit
+                else found.remedy
+                if found is not None
+                else f"{self._likely()}Check what went into it: `torch.isfinite({name}).all()`, then the same for its "
+                "inputs.",
+                (
+                    f"{name} has {kind}",
+                    *((f"{f.name}.grad is {f.brief}",) if f.grad is not None else ()),
+                    *self._bad_in_scope(),
+                ),
+            )
+        return None
+
     def _named_bad(
-        self, here: Inspection, key: int, kind: str, evidence: tuple[str, ...], bad: Bad | None = None
+        self,
+        here: Inspection,
+        key: int,
+        kind: str,
+        evidence: tuple[str, ...],
+        bad: Bad | None = None,
+        *,
+        forward: bool = False,
     ) -> Finding:
         at = _at(here, key)
         label = here.columns.ops[here.columns.op[key]].label
         if bad is not None and ("hook" in bad.text or "began with" in bad.text):
             return Finding("nan-given", bad.text, "Check that hook, or the gradient that was given.", evidence)
+        if label == _MODULE_HOOK:
+            return self._module_hook(at, f"made {kind} of the gradient", evidence)
         if here.kind_of(key) == "function":
             return Finding(
                 "nan-function",
@@ -569,17 +763,25 @@ class Numbers:
                 if norm and one.kind in ("nan-sqrt", "nan-division", "nan-pow"):
                     classic = "nan-norm"
                     cause = f"{norm} is a norm of zeros, and the derivative of {at} is infinite there."
-                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()` (1e-6 in float16)."
-                if masks and kind == "NaN":
+                    remedy = "Add a small number under the root: `(x.pow(2).sum() + 1e-12).sqrt()`."
+                if masks and kind == "NaN" and not forward:
                     mask = _at(here, masks[0])
                     cause += f" {mask} left those elements out: the gradient 0 came back to them, and 0 * inf is NaN."
                     remedy = (
                         "Guard the input, not the output: `safe = torch.where(ok, x, 1.0)`, then "
                         "`torch.where(ok, f(safe), other)`."
                     )
-                elif kind == "NaN" and classic != "nan-degenerate":
+                elif kind == "NaN" and not forward and "0 times infinity" not in cause and classic not in _IN_ITSELF:
                     cause += " A gradient of 0 times infinity is NaN."
-                return Finding(classic, cause, remedy, evidence)
+                return Finding(classic, cause, fitted(remedy, _dtype(here, key)), evidence)
+        if kind == "infinity" and label in _FACTORS | {"Div", "Sum", "Add"} and not self._any_bad(here, key):
+            return Finding(
+                "overflow",
+                f"{at} made infinity of finite numbers: the gradient has grown beyond what {_dtype(here, key)} holds.",
+                "Keep the factors near 1 (initialization, normalization, fewer steps), or compute in a wider dtype; "
+                "clipping comes too late for it.",
+                evidence,
+            )
         return Finding(
             "nan-operation",
             f"{at} made {kind} of a finite gradient: its derivative is not finite at this value, or too big for the "
@@ -589,40 +791,68 @@ class Numbers:
         )
 
     @unobserved()
+    def _any_bad(self, here: Inspection, key: int) -> bool:
+        values = self._values(here, key)
+        return values.any(lambda t: ~t.isfinite(), *values)
+
+    @unobserved()
     def _classics(self, here: Inspection, key: int) -> list[Classic]:
         """The causes that fit an operation and its values; all that fit the operation where no value is known."""
         label = here.columns.ops[here.columns.op[key]].label
         fitting = [one for one in BAD if label in one.ops]
         values = self._values(here, key)
-        known = {"self", "result", "other", "mat1", "mat2", "in0", "in1"} & values.keys()
+        known = _TOLD & values.keys()
         return [one for one in fitting if not known or one.holds is _never or _safely(one.holds, values)]
 
     @unobserved()
-    def _bad_by_values(self, fact: tuple[str, ...]) -> Finding | None:
-        """A node on the way with a value at which its derivative is not finite."""
+    def _bad_by_values(self, fact: tuple[str, ...], *, forward: bool = False) -> Finding | None:
+        """A node on the way with a value at which its derivative is not finite; or its value itself (`forward`)."""
         f = self.f
         here, keys = f.here, f.between
         if f.seen is not None and f.spot is not None:  # it has seen what was saved before that was freed
             here, keys = f.seen, sorted(_above(f.seen, f.spot[0]))
         if here is None:
             return None
-        for key in keys:
+        for key in keys[::-1] if forward else keys:  # what went wrong first is nearest the leaves
             label = here.columns.ops[here.columns.op[key]].label
             values = self._values(here, key)
+            if forward and "result" in values and not values.any(lambda t: ~t.isfinite(), "result"):
+                continue
             for one in BAD:
+                if one.kind == "nan-times-infinity" and self._finite_outputs:
+                    continue  # a factor that is NaN now was not so in the forward pass
                 if label in one.ops and _safely(one.holds, values):
-                    found = self._named_bad(here, key, self.kind, fact)
+                    found = self._named_bad(here, key, self.kind, fact, forward=forward)
                     return found._replace(evidence=(*fact, f"{here.label_of(key)} has such a value"))
         return None
+
+    @unobserved()
+    def _bad_in_scope(self) -> tuple[str, ...]:
+        """Constants in scope that are not finite: the data, as a rule."""
+        plain = [(n, t) for n, t in self.f.scope.tensors if "[" not in n and not t.requires_grad][:_HOOKED]
+        told = ((n, kind_of_numbers(t)) for n, t in plain if t.numel() <= COMPARED and t.is_floating_point())
+        return tuple(f"{name} has {kind} too" for name, kind in told if kind in ("NaN", "infinity"))[:2]
+
+    def _likely(self) -> str:
+        """The remedy for the one operation on the way that could have made it; "" if there are several."""
+        here = self.f.here
+        if here is None:
+            return ""
+        labels = {k: here.columns.ops[here.columns.op[k]].label for k in self.f.between}
+        found = [
+            (k, one) for k, label in labels.items() for one in BAD if label in one.ops and one.kind not in _HARMLESS
+        ]
+        if len(found) != 1 or self._bad_in_scope():
+            return ""
+        key, one = found[0]
+        return f"{fitted(one.remedy, _dtype(here, key))} "
 
     def _candidates(self, classics: tuple[Classic, ...]) -> str:
         """Operations on the way that could have done it, as a remark."""
         here = self.f.here
         if here is None:
             return ""
-        sure = {op for one in classics for op in one.ops} - (
-            {"Mul", "Mm", "Addmm", "Bmm", "Mv", "Dot"} if classics is BAD else set()
-        )
+        sure = {op for one in classics for op in one.ops} - (_FACTORS if classics is BAD else set())
         found = [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in sure][:3]
         return f" ({' or '.join(found)} could have)" if found else ""
 
@@ -663,6 +893,14 @@ class Numbers:
                     (f"{len(hooks)} hook{'s' * (len(hooks) > 1)} on {name}",),
                 )
         return None
+
+    @cached_property
+    def module_hooks(self) -> str:
+        """That the backward hook of a module stands on the way, as a fact."""
+        here = self.f.here
+        if here is None or not any(here.columns.ops[here.columns.op[k]].label == _MODULE_HOOK for k in self.f.between):
+            return ""
+        return "a backward hook of a module stands on the way, which may change it"
 
     def _hook_changes(self, seen: Inspection, keys: set[int], one: BackwardPass) -> list[tuple[str, str, str, int]]:
         """(hook, name of its tensor, change, node) of each hook that has changed something."""
@@ -797,12 +1035,15 @@ class Numbers:
         """Nobody watched: several graphs that lead here have been freed, or `.grad` was written to again."""
         f = self.f
         ran = f.heads_freed
-        if len(ran) > 1:
+        if len(ran) > 1 and not self._written_once():
             names = " and ".join(ran[:3])
+            unless = "it was cleared between them"
+            if self.f.grad is not None and version_of(self.f.grad) < len(f.all_uses()):
+                unless += ", or one of them failed before it came here"
             return Finding(
                 "accumulated",
                 f"{f.name}.grad is a sum: passes from {names} have run, and `backward()` adds to `.grad` "
-                "(unless it was cleared between them).",
+                f"(unless {unless}).",
                 "Call `optimizer.zero_grad()` before each `backward()`, unless the sum is meant.",
                 (f"the graphs of {names} lead to {f.name}, and what they had saved is freed",),
             )
@@ -817,6 +1058,12 @@ class Numbers:
             "Call `optimizer.zero_grad()` before each `backward()`; a `gw.GradWidget` made before tells each share.",
             (f"{f.name}.grad._version is {version}",),
         )
+
+    @unobserved()
+    def _written_once(self) -> bool:
+        """Whether `.grad` is as one pass has left it: a second one adds to it in place, which counts."""
+        grad = None if self.f.tensor is None else self.f.tensor.grad
+        return grad is not None and version_of(grad) == 0 and grad.layout is torch.strided and not grad.requires_grad
 
     @cached_property
     def several(self) -> Finding | None:
@@ -833,6 +1080,8 @@ class Numbers:
         ]
         if f.last is not None:
             edges = [e for e in edges if here.columns.source[e] in f.last.steps]
+        elif not f.asked and len(edges) > 1:  # which of the outputs ran is not known: the uses of one count
+            edges = max(([e for e in edges if here.columns.source[e] in keys] for keys in f.behind_heads), key=len)
         if len(edges) < 2:
             return None
         shares = self._shares(here, edges)
@@ -870,6 +1119,32 @@ class Numbers:
         return tuple(found)
 
     @cached_property
+    def pairs(self) -> Finding | None:
+        """On the way a column (n, 1) met a row (n,), which makes (n, n): a classic slip."""
+        f = self.f
+        if f.here is None or not f.asked:
+            return None
+        columns = f.here.columns
+        for key in f.between:
+            made = next((form.shape for form in columns.forms_of(key)), None)
+            edges = f.here.edges.inputs[key]
+            if columns.ops[columns.op[key]].label not in _BROADCASTING or made is None or len(edges) != 1:
+                continue
+            edge = edges[0]
+            forms = columns.forms_of(columns.target[edge])
+            taken = forms[columns.output[edge]].shape if columns.output[edge] < len(forms) else None
+            if len(made) < 2 or made[-1] != made[-2] or made[-1] < 2 or taken not in (made[:-1], (*made[:-1], 1)):
+                continue
+            return Finding(
+                "pairs",
+                f"{_at(f.here, key)} made {made} of {taken}. If the other shape was ({made[-1]},), every element met "
+                f"every other, and the gradient of {f.name} is that of a loss over all pairs.",
+                "If pairs are not meant, give both the same shape: `prediction.squeeze(-1)` or `target.unsqueeze(-1)`.",
+                (f"{_shape(taken)} became {_shape(made)} at {f.here.label_of(key)}",),
+            )
+        return None
+
+    @cached_property
     def broadcast(self) -> Finding | None:
         """The tensor was broadcast: its gradient is summed over the repeats."""
         f = self.f
@@ -880,24 +1155,47 @@ class Numbers:
         mine = forms[place[1]].shape if place[1] < len(forms) else None
         if mine is None:
             return None
+        if f.last is not None and here is f.seen:
+            within = {key for key in range(len(here.columns.op)) if key in f.last.steps}
+        else:
+            within = f.in_outputs if here is f.here else set(range(len(here.columns.op)))
         for edge in here.edges.consumers[place[0]]:
             key = here.columns.source[edge]
             op = here.columns.ops[here.columns.op[key]]
             bigger = next((form.shape for form in here.columns.forms_of(key)), None)
             if op.label not in _BROADCASTING or bigger is None or bigger == mine or not _expands(mine, bigger):
                 continue
+            if key not in within:
+                continue
             times = math.prod(bigger) // max(1, math.prod(mine))
-            means = [k for k in sorted(_above(here, key)) if here.columns.ops[here.columns.op[k]].label == "Mean"]
-            divided = f" {_at(here, means[0])} divides it by their number: it need not be bigger." if means else ""
+            divided = self._divided(here, (_above(here, key) | {key}) & within, times)
             return Finding(
                 "broadcast",
                 f"{f.name} of shape {mine} was broadcast to {bigger} in {_at(here, key)}: each element was used "
                 f"{times} times, and its gradient is the sum over them.{divided}",
                 "Nothing is wrong if that is meant."
-                if means
+                if divided
                 else "Nothing is wrong if that is meant; for a mean, use `.mean()` in the loss or divide.",
                 (f"{_shape(bigger)} summed to {_shape(mine)} at {here.label_of(key)}",),
             )
+        return None
+
+    @unobserved()
+    def _divided(self, here: Inspection, keys: set[int], times: int) -> str:
+        """That a mean, or a loss that averages inside, divides the sum again, as a sentence; "" if none does."""
+        dividing = [key for key in sorted(keys) if here.columns.ops[here.columns.op[key]].label in DIVIDING]
+        found = [(key, divisor_of(here, key, self._values(here, key))) for key in dividing[-_HOOKED:]]
+        known = [(key, one) for key, one in found if one is not None and one.number != 1]
+        if not known:
+            return ""
+        nearest = max(key for key, _ in known)  # others divide too if it is behind them, not beside them
+        known = [(key, one) for key, one in known if key == nearest or key in _above(here, nearest)][-3:]
+        told = " and ".join(f"{_at(here, key)} by {one.text}" for key, one in known)
+        total = math.prod(one.number or 1 for _, one in known)
+        unsure = any(one.number is None for _, one in known)
+        return f" {told[0].upper()}{told[1:].replace(' by ', ' divides it by ', 1)}" + (
+            ": it need not be bigger." if unsure or total >= times else "."
+        )
         return None
 
 
@@ -919,6 +1217,18 @@ def kind_of_numbers(gradient: Gradient) -> str:
     if bool(plain.isinf().any()):
         return "infinity"
     return "" if bool(plain.any()) else "zero"
+
+
+def _behind_transpose(here: Inspection, key: int, slot: int) -> torch.Tensor | None:
+    """The value of the weight that enters a product, as it is now."""
+    for edge in here.edges.inputs[key]:
+        if here.columns.input[edge] != slot:
+            continue
+        before = here.columns.target[edge]
+        into = here.edges.inputs[before]
+        if here.columns.ops[here.columns.op[before]].label in ("T", "Transpose") and into:
+            return here.known_value((here.columns.target[into[0]], here.columns.output[into[0]]))
+    return None
 
 
 def _above(here: Inspection, key: int) -> set[int]:
@@ -949,6 +1259,11 @@ def _norm_before(here: Inspection, key: int) -> str:
         if label(key) in ("Sqrt", "Pow") and label(before) == "Sum" and {label(k) for k in squares} & {"Pow", "Mul"}:
             return _at(here, key)
     return ""
+
+
+def _dtype(here: Inspection, key: int) -> str:
+    """Of what a node has made: "float32", "" unknown."""
+    return next((form.dtype for form in here.columns.forms_of(key)), "")
 
 
 def _at(here: Inspection, key: int) -> str:

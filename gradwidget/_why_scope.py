@@ -12,6 +12,7 @@ import torch
 from gradwidget import _names
 from gradwidget._outputs import is_no_grad_view
 from gradwidget._summary import form_of, readable, unobserved
+from gradwidget._why_source import Spot
 
 COMPARED = 1 << 16
 """Elements up to which the values of two tensors are compared."""
@@ -45,24 +46,37 @@ class Owner(NamedTuple):
     kind: str
 
 
+def _mode() -> str:
+    """Whether gradients are switched off here: "off", "inference" or ""."""
+    return "inference" if torch.is_inference_mode_enabled() else "" if torch.is_grad_enabled() else "off"
+
+
 @dataclass(slots=True)
 class Scope:
     """Tensors and modules by name, for as long as a question is answered."""
 
     tensors: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     modules: list[tuple[str, Any]] = field(default_factory=list)
+    spot: Spot | None = None  # where the question is asked
+    mode: str = ""  # there: "off" without gradients, "inference"
 
     @classmethod
     def of_frame(cls, frame: FrameType | None) -> Scope:
+        spot = Spot.of(frame)
         items = _names.variables(frame)
         while frame is not None and frame.f_code.co_name in _INSIDE:
             frame = frame.f_back
             items += _names.variables(frame)
-        return cls._of(items)
+        found = cls._of(items)
+        found.spot = spot
+        found.mode = _mode()
+        return found
 
     @classmethod
     def of_space(cls, space: Mapping[str, Any]) -> Scope:
-        return cls._of(_names.variables_of(space))
+        found = cls._of(_names.variables_of(space))
+        found.spot, found.mode = Spot(None, 0), _mode()
+        return found
 
     @classmethod
     def _of(cls, items: list[tuple[str, Any]]) -> Scope:
@@ -182,6 +196,8 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
     counted = numbers.dim() == 1 and bool((numbers == torch.arange(numbers.numel())).all())
     for name, make in _ROUNDINGS:
         if "arg" in name and (one.dtype.is_floating_point or (counted and numbers.numel() > 1)):
+            continue
+        if "argmin" in name and numbers.numel() == 1:
             continue
         made = _made(make, values)
         same = made.shape == numbers.shape and bool((made.double() == numbers).all())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from gradwidget._diagnosis import Diagnosis
+from gradwidget._diagnosis import Diagnosis, worded
 from gradwidget._why_facts import Facts
 from gradwidget._why_numbers import Finding
 
@@ -36,10 +36,30 @@ _REWRAPPED = (
     "Build the loss from the tensors themselves: `torch.stack(losses).sum()` instead of "
     "`torch.tensor([l.item() ...], requires_grad=True)`."
 )
+_ON = (
+    "Leave the `no_grad` or `inference_mode` block, or call `torch.set_grad_enabled(True)`, and run the forward pass "
+    "again."
+)
 _NONE = "{f.name}.grad is None"
 _FLAG = "{f.name}.requires_grad is False"
 
 ITSELF: tuple[Leaf, ...] = (
+    Leaf(
+        "swapped",
+        lambda f: f.asked and f.swapped,
+        "{f.name} was computed from {f.outputs}, not the other way round: the gradient goes from {f.name} to "
+        "{f.outputs}.",
+        "Ask `gw.why({f.outputs}, {f.name})`: the tensor first, then what `backward()` is called on.",
+        ("{f.outputs} is behind {f.name}",),
+    ),
+    Leaf(
+        "uninitialized",
+        lambda f: f.lazy,
+        "{f.name} has no shape and no numbers yet: it belongs to a lazy module, which makes them in its first forward "
+        "pass. Nothing was computed from it.",
+        "Run one batch through the module, then `backward()`; after that it is an ordinary parameter.",
+        ("{f.name} is an {f.class_name}",),
+    ),
     Leaf(
         "transform",
         lambda f: f.transformed,
@@ -49,8 +69,17 @@ ITSELF: tuple[Leaf, ...] = (
         ("{f.name} is a wrapper of torch.func",),
     ),
     Leaf(
+        "transform",
+        lambda f: f.output_transformed,
+        "{f.outputs} lives inside a transform of `torch.func` (`grad`, `vmap`, `jvp`): what it was computed from is "
+        "not in the ordinary graph, so it brings no `.grad` to {f.name}.",
+        "Give {f.name} to the transformed function as an argument, and ask for its gradient there: "
+        "`torch.func.grad(f, argnums=...)`.",
+        ("{f.outputs} is a wrapper of torch.func",),
+    ),
+    Leaf(
         "rounded",
-        lambda f: f.discrete and f.taken_from is not None and f.taken_from.kind == "rounded",
+        lambda f: f.discrete and f.owner is None and f.taken_from is not None and f.taken_from.kind == "rounded",
         "{f.name} holds {f.dtype}: whole numbers jump, so they have no derivative, and the graph ends there. It could "
         "have been made from {f.taken_from.source} by {f.taken_from.how}: the numbers agree.",
         "Use a smooth stand-in, such as `softmax` for `argmax` and `sigmoid` for a comparison, or a loss that takes "
@@ -151,6 +180,20 @@ UNTRACKED: tuple[Leaf, ...] = (
     ),
     Leaf(
         "untracked",
+        lambda f: not f.requires_grad and bool(f.off),
+        "{f.name} needs no gradient, and {f.off}: what is computed so has no history.",
+        _ON,
+        (_FLAG, "{f.name}.grad_fn is None", "{f.off_fact}"),
+    ),
+    Leaf(
+        "untracked",
+        lambda f: not f.requires_grad and bool(f.own_without_graph),
+        "{f.name} needs no gradient. {f.own_without_graph}",
+        "{f.own_remedy}",
+        (_FLAG, "{f.name}.grad_fn is None"),
+    ),
+    Leaf(
+        "untracked",
         lambda f: not f.requires_grad,
         "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
         "`no_grad` "
@@ -215,6 +258,14 @@ STRUCTURE: tuple[Leaf, ...] = (
         ("{f.leaves_fact}", "{f.name} is not among them", "{f.wrapped_again[0]} holds {f.wrapped_again[1]}"),
     ),
     Leaf(
+        "changed-after",
+        lambda f: f.asked and not f.reached and bool(f.earlier),
+        "{f.outputs} depends on an earlier {f.name}: {f.name} was changed in place, or its name given to another "
+        "tensor, after {f.outputs} was computed. What it is now was made by {f.op} of that.",
+        "Change it before {f.outputs} is computed, or give what comes after another name.",
+        ("{f.made_by}", "its input, {f.earlier}, is behind {f.outputs}", "{f.name}._version is {f.version}"),
+    ),
+    Leaf(
         "detached-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "detached"),
         "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says}",
@@ -257,11 +308,41 @@ STRUCTURE: tuple[Leaf, ...] = (
     ),
     Leaf(
         "no-graph",
+        lambda f: bool(f.no_graph) and bool(f.off),
+        "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph} And {f.off}: what is computed so "
+        "has no history.",
+        _ON,
+        ("{f.outputs}.grad_fn is None", "{f.off_fact}"),
+    ),
+    Leaf(
+        "no-graph",
+        lambda f: bool(f.no_graph) and bool(f.grad_without_graph),
+        "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph} {f.grad_without_graph}",
+        "{f.graph_remedy}",
+        ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
+    ),
+    Leaf(
+        "no-graph",
         lambda f: bool(f.no_graph),
         "{f.outputs} has no graph, so no gradient can reach {f.name}: {f.no_graph}",
-        "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy or "
-        "`detach()` on the way.",
+        "Compute {f.outputs} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, numpy, "
+        "`detach()` or `sample()` (take `rsample()`) on the way.",
         ("{f.outputs}.grad_fn is None", "{f.trail_fact}"),
+    ),
+    Leaf(
+        "not-reachable",
+        lambda f: f.asked and not f.reached and bool(f.off),
+        "As far as autograd recorded, {f.outputs} was not computed from {f.name}; and {f.off}: what is computed so is "
+        "not recorded.",
+        _ON,
+        ("{f.name} is not behind {f.outputs}", "{f.off_fact}", "{f.leaves_fact}"),
+    ),
+    Leaf(
+        "not-reachable",
+        lambda f: f.asked and not f.reached and f.surely_without_graph,
+        "As far as autograd recorded, {f.outputs} was not computed from {f.name}. {f.grad_without_graph}",
+        "{f.graph_remedy}",
+        ("{f.name} is not behind {f.outputs}", "{f.constants_fact}"),
     ),
     Leaf(
         "replaced",
@@ -278,7 +359,7 @@ STRUCTURE: tuple[Leaf, ...] = (
         lambda f: f.asked and not f.reached and len(f.leads_to) > 1,
         "{f.name} leads to {f.last_ends}, but {f.outputs} does not depend on that: it is an unused branch, or "
         "the graph "
-        "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.",
+        "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.{f.by_gradient}",
         "Use it in {f.outputs}, or remove the cut. {f.seek}",
         ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it{f.last_line}"),
     ),
@@ -303,7 +384,7 @@ MISSING: tuple[Leaf, ...] = (
         "leaf: the gradient goes to the original.",
         "Make the leaf after the move: `x = x.to(device).requires_grad_()`; or call `{f.name}.retain_grad()` before "
         "`backward()`.",
-        ("{f.made_by}", "its input is the leaf {f.copied_leaf}"),
+        ("{f.made_by}", "its input is {f.copied_leaf_fact}"),
     ),
     Leaf(
         "leaf-lost",
@@ -316,11 +397,17 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "arrived-none",
+        lambda f: f.came_none and not f.is_leaf and f.unused_by_pass,
+        "No gradient arrived at {f.name} in the last pass: no operation that ran uses it, so the output does not "
+        "depend on it.",
+        "Use {f.name} in the loss.",
+        ("{f.last_label} brought None to {f.name}", "{f.made_by}"),
+    ),
+    Leaf(
+        "arrived-none",
         lambda f: f.came_none and not f.is_leaf,
-        "No gradient arrived at {f.name} in the last pass: the output does not depend on it, or a Function has "
-        "returned "
-        "None.",
-        "Check which operations use {f.name}.",
+        "No gradient arrived at {f.name} in the last pass: {f.none_from}.",
+        "{f.none_remedy}",
         ("{f.last_label} brought None to {f.name}",),
     ),
     Leaf(
@@ -349,9 +436,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "function-none",
         lambda f: f.came_none,
-        "{f.name}.grad is None: the last pass came here with None{f.none_from}, so a custom Function has returned None "
-        "for this input, or its gradient was not made up (`set_materialize_grads(False)`).",
-        "Return a gradient for it from `backward`.",
+        "{f.name}.grad is None: the last pass came here with None: {f.none_from}.",
+        "{f.none_remedy}",
         ("{f.name} was reached, and what arrived is None", _NONE),
     ),
     Leaf(
@@ -426,6 +512,15 @@ MISSING: tuple[Leaf, ...] = (
         ("what was saved has been freed, so a pass has run", "no leaf of this graph has a gradient"),
     ),
     Leaf(
+        "dead-end",
+        lambda f: f.reached and not f.asked and f.dead_end,
+        "{f.name}.grad is None: no `backward()` has come from {f.outputs}, the last that was computed from {f.name} "
+        "with a history. {f.outputs} is no single number, so a loss was not computed from it, or the graph is cut "
+        "after it (`detach()`, `no_grad`, `.item()`, numpy).",
+        "Use {f.outputs} in the loss, or remove the cut; ask with the loss: `gw.why({f.name}, loss)`.",
+        ("{f.name} is behind {f.outputs}", "no tensor in scope was computed from {f.outputs}"),
+    ),
+    Leaf(
         "not-run",
         lambda f: f.reached and f.whole,
         "{f.name}.grad is None because `backward()` has not run yet on {f.outputs} (or it ran with "
@@ -452,6 +547,14 @@ MISSING: tuple[Leaf, ...] = (
     ),
     Leaf(
         "unused",
+        lambda f: bool(f.off),
+        "{f.name}.grad is None: no tensor in scope was computed from {f.name} with a history; and {f.off}: what is "
+        "computed so has none.",
+        _ON,
+        ("{f.name}.requires_grad is True", _NONE, "{f.off_fact}"),
+    ),
+    Leaf(
+        "unused",
         lambda _: True,
         "{f.name}.grad is None: no tensor in scope was computed from {f.name}. Either it was not used, or `backward()` "
         "has not run, or the graph is gone and `.grad` was cleared.",
@@ -462,11 +565,13 @@ MISSING: tuple[Leaf, ...] = (
 
 PRESENT: tuple[Leaf | Found, ...] = (
     Found(lambda f: f.numbers.bad),
+    Found(lambda f: f.numbers.bad_output),
     Found(lambda f: f.numbers.zero),
     Leaf(
         "from-elsewhere",
         lambda f: f.asked and not f.reached and f.grad is not None,
-        "{f.name} has a gradient, but not from {f.outputs}, which does not depend on it: another pass has written it.",
+        "{f.name} has a gradient, but not from {f.outputs}, which does not depend on it: another pass has written it."
+        "{f.elsewhere}",
         "Ask with the loss that you mean: `gw.why({f.name}, loss)`.",
         ("{f.name} is not behind {f.outputs}",),
     ),
@@ -479,14 +584,14 @@ PRESENT: tuple[Leaf | Found, ...] = (
     ),
     Found(lambda f: f.numbers.hooked),
     Found(lambda f: f.numbers.accumulated),
+    Found(lambda f: f.numbers.pairs),
     Found(lambda f: f.numbers.several if f.is_leaf else None),
     Found(lambda f: f.numbers.broadcast if f.is_leaf else None),
     Found(lambda f: f.numbers.hook_possible),
     Leaf(
         "unreadable",
         lambda f: f.grad is not None and not f.brief,
-        "{f.name} has a gradient, but its numbers can't be read: it is of a meta, fake or other special tensor, or has "
-        "no elements.",
+        "{f.name} has a gradient, but its numbers can't be read: {f.unreadable}",
         "",
         ("{f.name}.grad is not None",),
     ),
@@ -512,7 +617,7 @@ def decide(f: Facts) -> Diagnosis:
     for leaf in tree:
         answer = _ask(leaf, f)
         if answer is not None:
-            return answer
+            return worded(answer)
     return Diagnosis("unknown", f"Nothing is known of the gradient of {f.name}.", "", ())
 
 

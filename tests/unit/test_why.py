@@ -47,6 +47,13 @@ def a_bool():
     return why(mask)
 
 
+@situation("swapped", "gw.why(x, loss)")
+def asked_the_wrong_way_round():
+    x = leaf()
+    loss = (x * 2).sum()
+    return why(loss, x)
+
+
 @situation("rounded", "argmax", "logits", "softmax")
 def an_argmax():
     logits = leaf([[1.0, 5.0, 2.0], [3.0, 1.0, 0.0]]) * 2
@@ -67,6 +74,12 @@ def a_rounded_copy_under_no_grad():
     with torch.no_grad():
         rounded = score.round()
     return why(rounded)
+
+
+@situation("uninitialized", "lazy module", "Run one batch through the module")
+def a_lazy_layer_before_its_first_pass():
+    layer = nn.LazyLinear(2)
+    return why(layer.weight)
 
 
 @situation("inference", "inference_mode", "clone()")
@@ -725,6 +738,94 @@ def watched(make, *values):
     return found
 
 
+@situation("padding-index", "padding_idx")
+def only_the_padding_row():
+    layer = nn.Embedding(4, 2, padding_idx=0)
+    loss = layer(torch.tensor([0, 0])).sum()
+    with GradWidget(loss):
+        loss.backward()
+        return why(layer.weight, loss)
+
+
+@situation("nan-softmax", "a row that is all -inf", "torch.finfo(x.dtype).min")
+def everything_masked():
+    return watched(lambda x: (x + torch.full((2,), -torch.inf)).softmax(0).pow(2).sum(), [1.0, 2.0])
+
+
+@situation("nan-empty", "a mean of nothing", "max(count, 1)")
+def a_mean_of_nothing():
+    return watched(lambda x: (x[x > 5] ** 2).mean() * x[0], [1.0, 2.0])
+
+
+@situation("times-zero", "net.1.weight is all zeros")
+def a_second_layer_of_zeros_unwatched():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    nn.init.zeros_(net[1].weight)
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    return why(net[0].weight, loss)
+
+
+@situation("bad-value", "Softmax", "all -inf", "gradient of q is finite")
+def a_masked_row_before_a_finite_gradient():
+    q = leaf([[1.0, 2.0], [3.0, 4.0]])
+    mask = torch.tensor([[True, True], [False, True]])
+    a = (q @ q.T).masked_fill(mask, -torch.inf).softmax(-1)
+    loss = a.sum()
+    loss.backward()
+    return why(q, loss)
+
+
+@situation("bad-value", "data has NaN too")
+def data_that_is_nan():
+    layer, data = nn.Linear(2, 1), torch.tensor([1.0, torch.nan])
+    loss = layer(data).sum()
+    loss.backward()
+    return why(layer.bias, loss)
+
+
+@situation("changed-after", "earlier h", "changed in place")
+def changed_after_the_loss():
+    x = leaf()
+    h = x * 2
+    loss = h.sum()
+    h.mul_(3)
+    return why(h, loss)
+
+
+@situation("overwritten", "Fill", "overwrote")
+def overwritten_in_a_copy():
+    def make(x):
+        y = x.clone()
+        y[:] = 0.0
+        return y.sum()
+
+    return watched(make, [1.0, 2.0])
+
+
+@situation("dead-end", "h", "detach()", "gw.why(w, loss)")
+def a_detached_feature_without_the_loss():
+    w, v = leaf(), leaf()
+    h = w.sigmoid()
+    loss = (h.detach() * v).sum()
+    loss.backward()
+    return why(w)
+
+
+@situation("pairs", "(8, 8) of (8, 1)", "all pairs", "squeeze(-1)")
+def a_column_met_a_row():
+    layer = nn.Linear(2, 1)
+    target = torch.rand(8)
+    loss = ((layer(torch.rand(8, 2)) - target) ** 2).mean()
+    loss.backward()
+    found = why(layer.weight, loss)
+    layer.zero_grad()
+    right = ((layer(torch.rand(8, 2)) - target.unsqueeze(-1)) ** 2).mean()
+    right.backward()
+    assert why(layer.weight, right).kind == "present"
+    return found
+
+
 @situation("dead-relu", "ReLU", "received")
 def a_dead_relu():
     return watched(lambda x: (x - 10).relu().sum())
@@ -943,7 +1044,7 @@ def the_norm_of_zeros():
     return watched(lambda x: x.pow(2).sum().sqrt(), [0.0, 0.0])
 
 
-@situation("nan-norm", "norm of zeros", "1e-6 in float16")
+@situation("nan-norm", "norm of zeros", "+ 1e-12).sqrt()")
 def one_through_the_norm_of_zeros():
     return watched(lambda x: x.norm() ** -1, [0.0, 0.0])
 
@@ -1421,6 +1522,12 @@ def a_loss_of_whole_numbers():
     loss.backward()
 
 
+@error("complex-output", "complex64", "`loss.abs()`")
+def a_complex_loss():
+    loss = (torch.ones(2, dtype=torch.complex64, requires_grad=True) * 2).sum()
+    loss.backward()
+
+
 @error("not-scalar", "losses", "(3,)", "losses.sum().backward()")
 def a_loss_with_three_elements():
     losses = leaf() * 2
@@ -1644,6 +1751,91 @@ def an_error_that_was_raised_from_another():
         raise ValueError("the step failed") from cause
 
 
+@error("target-dtype", "target.long()")
+def class_numbers_of_another_dtype():
+    F.cross_entropy(torch.zeros(1, 3, requires_grad=True), torch.tensor([1.0]))
+
+
+@error("target-dtype", "target.float()")
+def whole_numbers_as_probabilities():
+    F.binary_cross_entropy_with_logits(torch.zeros(2, requires_grad=True), torch.tensor([0, 1]))
+
+
+@error("shape-mismatch", "1x3 and 2x1")
+def a_layer_of_another_size():
+    nn.Linear(2, 1)(torch.ones(1, 3))
+
+
+@error("no-parameters", "nn.ModuleList")
+def layers_in_a_plain_list():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [nn.Linear(2, 2)]
+
+    torch.optim.SGD(Net().parameters(), lr=0.1)
+
+
+@error("optimizer-nontensor", "no tensor")
+def a_number_to_optimize():
+    torch.optim.SGD([1.0], lr=0.1)
+
+
+@error("loss-no-tensor", "float", ".item()")
+def a_sum_of_items():
+    total = (leaf() ** 2).sum().item()
+    total.backward()
+
+
+@error("grad-is-none", "w.grad is None where", "Call `loss.backward()`")
+def an_update_before_backward():
+    w = leaf()
+    loss = (w**2).sum()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    loss.backward()
+
+
+class WithoutBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
+class OldWay(torch.autograd.Function):
+    def forward(self, x):
+        return x * 2
+
+
+@error("no-backward", "@staticmethod def backward")
+def a_function_without_backward():
+    WithoutBackward.apply(leaf()).sum().backward()
+
+
+@error("legacy-function", "MyFunction.apply(x)")
+def a_function_written_the_old_way():
+    OldWay()(leaf())
+
+
+@error("data-dtype", ".float()")
+def whole_numbers_into_data():
+    leaf().data = torch.tensor([1, 2, 3])
+
+
+@error("no-graph", "h has no graph")
+def a_head_without_a_graph():
+    h = torch.ones(3)
+    h.sum().backward()
+
+
+@error("inference-edit", "z was made under")
+def one_of_two_was_made_under_inference_mode():
+    with torch.inference_mode():
+        z = torch.ones(3)
+    w = leaf()
+    w.register_hook(print), z.requires_grad_()
+
+
 @pytest.mark.parametrize(("program", "kind", "words"), ERRORS_SEEN)
 def test_error(program, kind, words):
     with pytest.raises(Exception) as caught:
@@ -1682,6 +1874,427 @@ def test_a_broadcast_under_a_sum_is_told_without_a_mean():
     assert "use `.mean()`" in why(bias, loss).remedy
 
 
+def half(*values):
+    return torch.tensor(values, dtype=torch.float16, requires_grad=True)
+
+
+@pytest.mark.parametrize("watched_too", [False, True])
+def test_a_half_loss_that_is_infinite_is_told_though_its_gradient_is_finite(watched_too):
+    x = half(60000.0, 60000.0)
+    loss = x.sum()
+    watch = GradWidget(loss) if watched_too else None
+    loss.backward()
+    assert x.grad.tolist() == [1, 1]
+    for found in (why(x, loss), why(x)):
+        assert found.kind == "bad-value", str(found)
+        assert "loss" in found.cause
+        assert "65504" in found.cause
+        assert ".float()" in found.remedy
+    safe = x.float().sum()
+    assert torch.isfinite(safe)
+    del watch
+
+
+REMEDIES = [
+    ("(x + 1e-4).sqrt()", lambda x: x.sqrt()),
+    ("x.clamp(min=1e-4).sqrt()", lambda x: x.sqrt()),
+    ("(x + 1e-3).rsqrt()", lambda x: x.rsqrt()),
+    ("x.clamp(min=1e-4).log()", lambda x: x.log()),
+    ("x.clamp(min=1e-4) ** p", lambda x: x**0.5),
+    ("x.clamp(-1 + 1e-3, 1 - 1e-3).acos()", lambda x: (x + 1).acos()),
+    ("(x.pow(2).sum() + 1e-4).sqrt()", lambda x: x.norm()),
+]
+
+
+@pytest.mark.parametrize(("code", "make"), REMEDIES)
+def test_remedies_for_half_numbers_work_in_half_numbers(code, make):
+    x = half(0.0, 0.0)
+    loss = make(x) ** 0.5 if "pow(2)" in code else make(x).sum()
+    with GradWidget(loss):
+        loss.backward()
+        found = why(x, loss)
+    assert code.replace(".acos()", "") in found.remedy, str(found)
+    x.grad = None
+    eval(code, {"x": x + 1 if "acos" in code else x, "p": 0.5}).sum().backward()
+    assert torch.isfinite(x.grad).all()
+
+
+def test_the_remedy_of_the_only_candidate_is_given():
+    x = leaf([1.0, 0.0])
+    loss = (x + 0.0).acos().sum()
+    loss.backward()
+    found = why(x, loss)
+    assert "Acos" in found.cause
+    assert "could have" in found.cause
+    assert "`x.clamp(-1 + 1e-6, 1 - 1e-6)`" in found.remedy
+    assert "Watch the next pass" in found.remedy
+
+
+def test_a_product_too_small_for_half_numbers_is_no_factor_of_zero():
+    x = half(1e-4)
+    loss = (x * x * x).sum()
+    loss.backward()
+    assert "6e-08" in why(x, loss).cause
+    found = watched_in(torch.float16, lambda x: ((x * 1e-4) * 1e-4).sum(), 1.0)
+    assert found.kind == "underflow"
+    assert "GradScaler" in found.remedy
+
+
+def watched_in(dtype, make, *values):
+    x = torch.tensor(values, dtype=dtype, requires_grad=True)
+    loss = make(x)
+    with GradWidget(loss):
+        loss.backward()
+        return why(x, loss)
+
+
+def test_a_relu_that_let_others_pass_is_not_called_dead():
+    found = watched(lambda x: (x.relu() * torch.tensor([1.0, 0.0])).sum(), [-1.0, 2.0])
+    assert found.kind == "dead-relu"
+    assert "had no positive input" not in found.cause
+    assert "Where a gradient arrived" in found.cause
+
+
+def test_switched_off_gradients_are_told_where_they_are_off():
+    w = leaf()
+    with torch.no_grad():
+        y = (w * 2).sum()
+        asked = [why(y), why(w, y), why(w)]
+    torch.set_grad_enabled(False)
+    try:
+        z = (w * 2).sum()
+        asked += [why(z), why(w, z)]
+        with pytest.raises(RuntimeError) as caught:
+            z.backward()
+        asked.append(why(caught.value))
+    finally:
+        torch.set_grad_enabled(True)
+    for found in asked:
+        assert "gradients are switched off right now" in found.cause, str(found)
+        assert "`torch.set_grad_enabled(True)`" in found.remedy
+        assert "torch.is_grad_enabled() is False" in found.evidence
+    assert "switched off" not in why(y).cause
+
+
+def test_asked_under_inference_mode():
+    w = leaf()
+    with torch.inference_mode():
+        y = (w * 2).sum()
+        assert why(y).kind == "inference"
+        assert "inference_mode()` is in force right now" in why(w, y).cause
+        assert "inference_mode()` is in force right now" in why(w).cause
+    loss = (w * 2).sum()
+    with torch.inference_mode():
+        assert why(w, loss).kind == "not-run"
+
+
+def test_asked_inside_a_transform():
+    w, answers = leaf(), []
+
+    def f(x):
+        y = x * w
+        answers.extend([why(x), why(y), why(x, y), why(w, y)])
+        return y.sum()
+
+    torch.func.grad(f)(torch.ones(3))
+    assert [one.kind for one in answers] == ["transform"] * 4
+    assert "argnums" in answers[-1].remedy
+
+
+def test_a_fake_tensor_is_not_called_finite():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        x = torch.ones(3, requires_grad=True)
+        loss = (x * 2).sum()
+        loss.backward()
+        found = why(x, loss)
+    assert found.kind == "unreadable"
+    assert "FakeTensor" in found.cause
+
+
+@pytest.mark.parametrize("make", ["meta", "empty", "jagged", "strided"])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_numbers_that_can_not_be_read_are_not_called_finite(make):
+    if make == "meta":
+        x = torch.ones(3, device="meta", requires_grad=True)
+        loss = (x * 2).sum()
+    elif make == "empty":
+        x = torch.ones(0, 3, requires_grad=True)
+        loss = (x * 2).sum()
+    elif make == "jagged":
+        x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True, layout=torch.jagged)
+        loss = (x * 2).values().sum()
+    else:
+        x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], requires_grad=True)
+        loss = torch.nested.to_padded_tensor(x * 2, 0.0).sum()
+    loss.backward()
+    found = why(x, loss)
+    assert found.kind == "unreadable", str(found)
+    assert "finite" not in str(found)
+    assert ("no elements" if make == "empty" else make if make == "meta" else "ested") in found.cause
+
+
+class SecondOfTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.set_materialize_grads(False)
+        return a * 1, a * 2
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return second
+
+
+class FirstOfTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def test_none_of_a_function_names_materializing_only_where_that_is_so():
+    a, b = leaf(), leaf()
+    out = FirstOfTwo.apply(a, b * 3).sum()
+    with GradWidget(out):
+        out.backward()
+        found = why(b, out)
+    assert "the custom Function FirstOfTwo (node 1) has returned None" in found.cause
+    assert "materialize" not in str(found)
+    first, second = SecondOfTwo.apply(a)
+    loss = first.sum()
+    a.grad = None
+    with GradWidget(loss):
+        loss.backward()
+        found = why(a, loss)
+    assert "set_materialize_grads(False)" in found.cause
+    del second
+
+
+def test_an_uninitialized_parameter_in_an_error():
+    with pytest.raises(ValueError, match="uninitialized") as caught:
+        nn.LazyLinear(2).weight.sum()
+    found = why(caught.value)
+    assert found.kind == "uninitialized"
+    assert "Run one batch" in found.remedy
+
+
+def test_a_remedy_is_code_that_can_be_run():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2)))
+    assert "`gw.why(net[1][0].weight, loss)`" in why(net[1][0].weight).remedy
+    assert why(torch.ones(3)).cause.startswith("The tensor needs no gradient")
+    assert "`x.requires_grad_()`" in why(torch.ones(3)).remedy
+    assert "the tensor's .requires_grad is False" in why(torch.ones(3)).evidence
+
+
+def test_a_gradient_from_elsewhere_tells_where_the_graph_is_cut():
+    x = leaf()
+    h = x * 2
+    cut = (h.detach() * leaf()).sum()
+    h.sum().backward()
+    found = why(x, cut)
+    assert found.kind == "from-elsewhere"
+    assert "detach()" in found.cause
+    assert "h" in found.cause
+
+
+def test_two_graphs_of_which_one_was_cleared_are_no_sum():
+    w = leaf()
+    first, second = (w**2).sum(), (w**3).sum()
+    first.backward()
+    w.grad = None
+    second.backward()
+    assert why(w).kind not in ("accumulated", "several-uses")
+
+
+def test_a_use_by_an_output_that_did_not_run_is_no_share():
+    w = leaf()
+    first, second = (w * 2).sum(), (w * 3).sum()
+    first.backward()
+    assert why(w).kind == "present"
+    v = leaf()
+    both = (v * 2 + v * 3).sum()
+    both.backward()
+    assert why(v).kind == "several-uses"
+    assert why(v, both).kind == "several-uses"
+    del second
+
+
+def test_a_pass_that_failed_before_it_came_here_may_be_none_of_the_sum():
+    t, a, b = leaf(2.0), leaf(3.0), leaf(-1.0)
+    feat = t * t
+    loss1, loss2 = feat * a, (feat * b).exp()
+    loss1.backward()
+    with pytest.raises(RuntimeError):
+        loss2.backward()
+    assert "failed before it came here" in why(t).cause
+
+
+def test_divisions_on_other_branches_are_not_multiplied():
+    layer = nn.Linear(2, 3)
+    h = layer(torch.rand(4, 2))
+    one, two = h.mean(1).sum(), h.mean(0).sum()
+    one.backward()
+    assert " and " not in why(layer.bias).cause.partition("divides")[2]
+    del two
+
+
+def test_a_leaf_that_was_cast_after_the_forward_pass_is_still_behind_it():
+    layer = nn.Linear(2, 1, bias=False)
+    y = layer(torch.ones(1, 2)).sum()
+    layer.double()
+    assert why(layer.weight, y).kind == "not-run"
+    y.backward()
+    assert layer.weight.grad is not None
+    assert why(layer.weight, y).kind == "present"
+
+
+def test_an_output_that_no_operation_uses_gets_none():
+    x = leaf()
+    first, second = SecondOfTwo.apply(x)
+    loss = second.sum()
+    with GradWidget(loss):
+        loss.backward()
+        found = why(first)
+    assert found.kind == "arrived-none"
+    assert "no operation that ran uses it" in found.cause
+
+
+def test_a_gradient_of_a_linear_function_is_a_constant():
+    x = leaf()
+    (g,) = torch.autograd.grad((x * 2).sum(), x, create_graph=True)
+    assert not g.requires_grad
+    assert "as that of a linear function" in why(g).cause
+    assert "Pass `create_graph" not in why(g).remedy
+
+
+def test_a_tensor_changed_in_place_after_the_loss():
+    x = leaf()
+    h = x * 2
+    loss = h.sum()
+    h.mul_(3)
+    found = why(h, loss)
+    assert found.kind == "changed-after"
+    assert "h._version is 1" in found.evidence
+    h = x * 2
+    aux = h * 3
+    loss = h.sum()
+    assert why(aux, loss).kind != "changed-after"
+    loss = h.sum()
+    h = h + 1
+    assert why(h, loss).kind == "changed-after"
+
+
+def test_a_backward_hook_of_a_module_is_named():
+    layer = nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda module, into, out: (into[0] * 0,))
+    x = leaf([[1.0, 2.0]])
+    loss = layer(x).sum()
+    loss.backward()
+    assert "a backward hook of a module stands on the way, which may change it" in why(x, loss).evidence
+    x.grad = None
+    loss = layer(x).sum()
+    with GradWidget(loss):
+        loss.backward()
+        found = why(x, loss)
+    assert found.kind == "hook"
+    assert "A backward hook of a module set the gradient to zero" in found.cause
+
+
+def test_a_gradient_that_grew_too_big():
+    def make(x):
+        for _ in range(60):
+            x = x * 10
+        return x.sum()
+
+    found = watched(make, [1.0])
+    assert found.kind == "overflow"
+    assert "beyond what float32 holds" in found.cause
+
+
+def test_a_number_of_batches_is_no_argmax():
+    norm = nn.BatchNorm1d(3)
+    assert why(norm.num_batches_tracked).kind == "integer"
+
+
+def test_a_parameter_that_is_nan_is_traced_to_who_wrote_it():
+    layer = nn.Linear(2, 1)
+    with torch.no_grad():
+        layer.weight.fill_(torch.nan)
+    loss = layer(torch.ones(1, 2)).sum() ** 2
+    loss.backward()
+    assert "Find what wrote it: an optimizer step" in why(layer.weight, loss).remedy
+
+
+def test_a_parameter_that_a_step_made_nan_is_not_what_the_forward_pass_had():
+    layer = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        layer.weight.fill_(0.0)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+    loss = layer(torch.ones(1, 1)).sqrt().mul(0.0).sum()
+    loss.backward()
+    optimizer.step()
+    assert layer.weight.isnan().all()
+    found = why(layer.weight, loss)
+    assert found.kind != "bad-value", str(found)
+    assert "Sqrt" in found.cause
+
+
+AVERAGING = {
+    "mse": (F.mse_loss, "MseLoss (loss) divides it by 24"),
+    "l1": (F.l1_loss, "Mean (loss) divides it by 24"),
+    "smooth l1": (F.smooth_l1_loss, "SmoothL1Loss (loss) divides it by 24"),
+    "huber": (F.huber_loss, "HuberLoss (loss) divides it by 24"),
+    "bce": (lambda p, t: F.binary_cross_entropy(p.sigmoid(), t), "BinaryCrossEntropy (loss) divides it by 24"),
+    "logits": (
+        F.binary_cross_entropy_with_logits,
+        "BinaryCrossEntropyWithLogits (loss) divides it by 24",
+    ),
+    "kl": (F.kl_div, "Mean (loss) divides it by 24"),
+    "batchmean": (lambda p, t: F.kl_div(p, t, reduction="batchmean"), "Div (loss) divides it by"),
+    "cross entropy": (lambda p, t: F.cross_entropy(p, t.argmax(1)), "NllLoss (loss) divides it by"),
+    "by hand": (lambda p, t: (p - t).pow(2).sum() / len(t), "Div (loss) divides it by"),
+}
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("name", AVERAGING)
+@pytest.mark.filterwarnings("ignore:reduction")
+def test_a_loss_that_averages_inside_divides_the_sum_again(name, watched):
+    make, words = AVERAGING[name]
+    layer = nn.Linear(2, 3)
+    loss = make(layer(torch.rand(8, 2)), torch.rand(8, 3))
+    watch = GradWidget(loss) if watched else None
+    loss.backward()
+    found = why(layer.bias, loss)
+    assert found.kind == "broadcast"
+    assert "8 times" in found.cause
+    assert words in found.cause
+    assert "need not be bigger" in found.cause
+    assert "use `.mean()`" not in found.remedy
+    del watch
+
+
+@pytest.mark.parametrize("reduction", ["sum", "none"])
+def test_a_loss_that_sums_divides_nothing(reduction):
+    layer = nn.Linear(2, 3)
+    loss = F.mse_loss(layer(torch.rand(8, 2)), torch.rand(8, 3), reduction=reduction).sum()
+    loss.backward()
+    assert "divides" not in why(layer.bias, loss).cause
+    assert "use `.mean()`" in why(layer.bias, loss).remedy
+
+
+def test_a_mean_over_another_dimension_divides_by_its_own_number():
+    layer = nn.Linear(2, 3)
+    loss = layer(torch.rand(8, 2)).mean(1).sum()
+    loss.backward()
+    assert "divides it by 3." in why(layer.bias, loss).cause
+    assert "need not be bigger" not in why(layer.bias, loss).cause
+
+
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
 def test_one_element_is_told_with_its_sign(shape):
     x = torch.ones(shape, requires_grad=True)
@@ -1703,6 +2316,101 @@ def test_a_gradient_without_create_graph_is_named():
     found = raised_by(program)
     assert "(g,) = torch.autograd.grad(loss, x)" in found.cause
     assert "Pass `create_graph=True`" in found.remedy
+
+
+def test_a_penalty_without_create_graph_is_named_for_its_inputs():
+    x = leaf()
+    loss = (x**2).sum()
+    (g,) = torch.autograd.grad(loss, x)
+    penalty = (g.norm() - 1) ** 2
+    for found in (why(x, penalty), why(penalty), why(g)):
+        assert "create_graph=True" in found.cause, str(found)
+        assert "`(g,) = torch.autograd.grad(loss, x)`" in found.cause
+        assert "create_graph=True" in found.remedy
+
+
+def test_a_penalty_beside_a_loss_is_named_too():
+    x, w = leaf(), leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x)
+    loss = w.sum() + g.norm()
+    found = why(x, loss)
+    assert found.kind == "not-reachable"
+    assert "By the source text loss comes from `(g,) = torch" in found.cause
+    assert "create_graph=True" in found.remedy
+
+
+def test_a_call_over_several_lines_in_a_function_is_found():
+    def slope_of(inputs):
+        return torch.autograd.grad(
+            (inputs**2).sum(),
+            inputs,
+        )[0]
+
+    x = leaf()
+    penalty = slope_of(x).norm()
+    assert "comes from `return torch.autograd.grad( (inputs**2).sum(), inputs, )[0]`" in why(x, penalty).cause
+
+
+def test_of_several_calls_none_is_quoted():
+    x = leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x)
+    (h,) = torch.autograd.grad((x**3).sum(), x)
+    penalty = (g + h).norm()
+    found = why(x, penalty)
+    assert "one of the 2 calls of `autograd.grad`" in found.cause
+    assert "grad((x**" not in found.cause
+
+
+def test_a_call_that_did_not_lead_there_is_not_quoted():
+    x = leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x)
+    other, _ = torch.autograd.grad((x**3).sum(), [x, x])
+    penalty = g.norm()
+    assert "grad((x**2)" in why(x, penalty).cause
+    assert "grad((x**3)" not in why(x, penalty).cause
+    y = torch.ones(3)
+    assert "create_graph" not in why(y).remedy
+    del other
+
+
+def test_a_name_that_was_given_again_comes_from_its_last_line():
+    x = leaf()
+    g = torch.autograd.grad((x**2).sum(), x)[0]
+    g = torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+    penalty = g.norm()
+    other = leaf()
+    assert "create_graph" not in str(why(other, penalty))
+    g = torch.autograd.grad((x**4).sum(), x)[0]
+    total = 0.0
+    total = total + g.sum()
+    total += 1
+    assert "grad((x**4)" in why(x, total).cause
+
+
+def test_a_last_bias_has_no_part_in_a_gradient():
+    layer, x = nn.Linear(2, 1), torch.rand(3, 2, requires_grad=True)
+    out = layer(x)
+    slopes = torch.autograd.grad(out.sum(), x, create_graph=True)[0]
+    penalty = (slopes.norm(dim=1) - 1).pow(2).mean()
+    penalty.backward()
+    assert layer.bias.grad is None
+    assert "a last bias" in why(layer.bias, penalty).cause
+    assert "slopes = torch.autograd.grad" in why(layer.bias, penalty).cause
+    assert "last bias" not in why(layer.bias, out.detach().requires_grad_()).cause
+
+
+def test_a_gradient_is_named_when_asked_with_an_output_too():
+    w = leaf()
+    g = torch.autograd.grad((w**2).sum(), w)[0]
+    outer = ((w - 0.1 * g) ** 3).sum()
+    assert "grad((w**2)" in why(g, outer).cause
+
+
+def test_a_call_with_create_graph_is_not_blamed():
+    x = leaf()
+    (g,) = torch.autograd.grad((x**2).sum(), x, create_graph=True)
+    penalty = g.detach().norm()
+    assert "Pass `create_graph" not in why(x, penalty).remedy
 
 
 def test_create_graph_is_not_named_where_no_gradient_was_taken():
