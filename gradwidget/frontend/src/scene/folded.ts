@@ -34,7 +34,7 @@ const PORTS = 5;
 const STANDS = 60;
 const SMALL = 60;
 /** What fits on a screen at half its size. */
-const ROW = 1300;
+const ROW = 850;
 const OUTPUT = { width: 56, height: 32 };
 
 export function buildFolded(

@@ -5,7 +5,7 @@ import { LABEL_HEIGHT } from "./measures";
 /** All of the picture, with the room that labels take beyond the boxes. */
 export function pictureBox(placed: Placed): Box {
   return (
-    around([...placed.nodes, ...(placed.frames ?? [])]) ?? {
+    around([...placed.nodes, ...(placed.frames ?? []), ...wireBoxes(placed)]) ?? {
       x: 0,
       y: 0,
       width: placed.width,
@@ -13,6 +13,10 @@ export function pictureBox(placed: Placed): Box {
     }
   );
 }
+
+/** Wires go around the ends of rows, beyond all boxes. */
+const wireBoxes = (placed: Placed): Box[] =>
+  placed.edges.flatMap(({ points }) => points.map(({ x, y }) => ({ x, y, width: 0, height: 0 })));
 
 /** Where the picture ends: the outputs and the boxes they leave from. */
 export function outputBox(placed: Placed): Box | null {
