@@ -216,6 +216,8 @@ class Typesetter:
     @staticmethod
     def _where(args: list[Piece]) -> Piece:
         test, yes, no = args
+        if test.text in ("0", "1"):  # a condition's value: the branch that it takes
+            return yes if test.text == "1" else no
         rows = [
             ["mtr", ["mtd", yes.maths], ["mtd", row(words("if "), test.maths)]],
             ["mtr", ["mtd", no.maths], ["mtd", words("otherwise")]],

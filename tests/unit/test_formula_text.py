@@ -245,3 +245,17 @@ def test_a_matrix_in_latex_has_its_brackets():
     bracketed = r"\begin{bmatrix}1 & 2 \\ 3 & 10^{-7}\end{bmatrix}"
     assert latex(matrix.maths) == bracketed
     assert latex(joined("=", identifier("A"), matrix).maths) == f"A={bracketed}"
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_condition_with_its_value_is_the_branch_it_takes(taken):
+    a, b = scalar(2.0), scalar(3.0)
+    y = torch.where(torch.tensor(taken), a, b)
+    out = y * 5.0
+    w = GradWidget(out)
+    out.backward()
+    assert "if 1" not in w["y"].formula
+    assert "if 0" not in w["y"].formula
+    first, second = w["y"].formula.splitlines()
+    assert first.endswith(f"= {a.grad or 0:g}")
+    assert second.endswith(f"= {b.grad or 0:g}")
