@@ -18,7 +18,7 @@ import torch
 
 from gradwidget import _userhooks
 from gradwidget._engine import running_call
-from gradwidget._holdable import holdable
+from gradwidget._holdable import holdable, passing, turned
 from gradwidget._lane import COPY, DROP, HOLD, PART, Lane, arriving, arriving_together, leaving
 from gradwidget._passes import BackwardPass, Handed, Item, Pending, Place, Reduced, Same, reduced, version_of
 from gradwidget._second import note_pass
@@ -29,6 +29,8 @@ DURING = 64 << 20
 """Bytes of gradients that are kept by reference while passes run: memory that torch can't use again meanwhile."""
 AFTER = 64 << 20
 """Bytes of gradients that stay whole afterwards, of all recorders together: the newest ones stay."""
+WHOLE = 16 << 20
+"""Bytes up to which a gradient is copied that can't be held: torch would notice."""
 READ = 128 << 20
 """Bytes of leaves' gradients whose norms are taken in each pass, for `.grad` may be gone when somebody looks."""
 HUGE = 4 << 20
@@ -38,6 +40,7 @@ SMALL = 1 << 16
 PASSES = 200
 """Passes that are kept."""
 _NOTHING: list[Handed] = []
+_TURNED = "It is the leaf's gradient, seen another way: see there."
 
 FOLLOWED = 1_000
 """Nodes up to which it is also noted what each hands on, and what each hook of the user's does."""
@@ -93,8 +96,9 @@ class Recorder:
         self._kept = 0
         self._fitted = True
         self._sizes = columns.nbytes()
-        self._costs = _costs(columns, self._sizes)
-        self._holdable = holdable(columns, [size <= SMALL for size in self._sizes], alone=len(nodes) <= FOLLOWED)
+        self._holdable = holdable(columns, self._sizes, SMALL, alone=len(nodes) <= FOLLOWED)
+        self._passing = passing(columns)
+        self._turned = turned(columns, self._sizes, SMALL) if keep != "all" else {}
         self._leaves = {key: weakref.ref(node.variable) for key, node in enumerate(nodes) if is_leaf(node)}
         # A leaf's node is the same in all graphs that use the leaf.
         self._outputs = frozenset(columns.outputs)
@@ -139,16 +143,15 @@ class Recorder:
         if key in columns.multi:
             only = [self._only.get((key, output)) for output in range(len(columns.multi[key]))]
             return arriving_together(
-                self._lane, key, self._costs[key], hold=hold, only=only, prehooks=self._prehooks, otherwise=usual
+                self._lane, key, self._sizes[key], hold=hold, only=only, prehooks=self._prehooks, otherwise=usual
             )
-        cost = 0 if leaf is not None else self._costs[key]
+        if large and (key in self._turned or not (hold or self._may_copy(key))):
+            return usual
         return arriving(
             self._lane,
             key,
-            cost,
-            lent=self._sizes[key] - cost if large else 0,
+            self._sizes[key] if leaf is None else 0,
             hold=hold,
-            large=large,
             leaf=leaf,
             only=self._only.get((key, 0)),
             prehooks=self._prehooks,
@@ -207,7 +210,7 @@ class Recorder:
             return
         self._fitted = not self._running
         self._kept = self._keep_only(AFTER if self._keep == "auto" else 0)
-        self._lane.used = self._lane.lent = 0
+        self._lane.used = 0
         others = [
             other for other in (reference() for reference in _recorders) if other is not None and other is not self
         ]
@@ -244,17 +247,28 @@ class Recorder:
             one.add(key, self._copied(gradients))
         elif key in self._leaves:
             one.add(key, *self._at_leaf(one, key, gradients))
-            self._forget(one, key, gradients[0])
-        elif self._lane.used + PART * self._costs[key] > self._lane.budget:
-            one.add(key, tuple(None if g is None else reduced(g) for g in gradients))
-        elif self._sizes[key] <= SMALL:
-            self._lane.used += self._costs[key]
-            self._lane.lent += self._sizes[key] - self._costs[key]
-            one.add(key, tuple(None if g is None else _detached(g, self._sizes[key]) for g in gradients))
+        elif key in self._turned and gradients[0] is not None:
+            one.add(key, (Reduced(form_of(gradients[0]), None, _TURNED),))
         else:
-            self._lane.used += self._costs[key]
-            self._lane.lent += self._sizes[key] - self._costs[key]
-            one.add(key, gradients, tuple(-1 if g is None else version_of(g) for g in gradients))
+            one.add(key, *self._whole_or_norm(one, key, gradients))
+
+    def _whole_or_norm(
+        self, one: BackwardPass, key: int, gradients: tuple[torch.Tensor | None, ...]
+    ) -> tuple[tuple[Item, ...], tuple[int, ...]]:
+        size = self._sizes[key]
+        fits = self._lane.used + PART * size <= self._lane.budget
+        hold = self._holdable[key] and one.whole and len(self._prehooks[key]() or "?") == 1
+        if not fits or not (hold or self._may_copy(key)):
+            return tuple(None if g is None else reduced(g) for g in gradients), ()
+        self._lane.used += size
+        if size <= SMALL:
+            return tuple(None if g is None else _detached(g, size) for g in gradients), ()
+        if not hold:
+            return self._copied(gradients), ()
+        return gradients, tuple(-1 if g is None else version_of(g) for g in gradients)
+
+    def _may_copy(self, key: int) -> bool:
+        return self._sizes[key] <= WHOLE or self._keep == "all"
 
     def _recognize(self, one: BackwardPass, place: Place, gradient: torch.Tensor | None) -> None:
         """What arrives is what was handed on, unless a hook of the user's came in between."""
@@ -270,25 +284,6 @@ class Recorder:
             elif isinstance(item, torch.Tensor):
                 row[only[1]] = _detached(item, form_of(item).nbytes)
 
-    def _forget(self, one: BackwardPass, key: int, gradient: torch.Tensor | None) -> None:
-        """Hold what arrives at a leaf nowhere that it has passed as it is (x + y).
-
-        Torch makes a gradient the leaf's `.grad` only if nobody else holds it, and would copy it otherwise.
-        """
-        waiting = [] if gradient is None or self._sizes[key] <= SMALL else [key]
-        while waiting:
-            for source, _, _ in self._feeders.get(waiting.pop(), ()):
-                step = one.steps.get(source)
-                came = () if step is None else one.arrived[step]
-                if step is not None and any(item is gradient for item in came):
-                    waiting.append(source)
-                    one.arrived[step] = tuple(Same((key, 0)) if item is gradient else item for item in came)
-                    versions = one.versions.get(step)
-                    if versions is not None:
-                        one.versions[step] = tuple(
-                            -1 if item is gradient else v for item, v in zip(came, versions, strict=True)
-                        )
-
     def leave(self, key: int, handed: tuple[torch.Tensor | None, ...], received: tuple[Any, ...]) -> None:
         """Note what a node hands on, and what it received where hooks of the user's came in between."""
         one = self._running.get(_task_id())
@@ -296,24 +291,26 @@ class Recorder:
         if one is None or step is None or one.wrapped:
             return
         with torch._C.DisableTorchFunction():
-            one.handed[step] = self._note_handed(one, key, handed)
+            one.handed[step] = self._note_handed(one, key, handed, received)
         hooks = self._prehooks[key]()
         if hooks is not None and len(hooks) > 1 and _userhooks.after(hooks, self):
             one.received[step] = tuple(None if g is None else _detached(g, form_of(g).nbytes) for g in received)
 
-    def _note_handed(self, one: BackwardPass, key: int, handed: tuple[torch.Tensor | None, ...]) -> list[Handed]:
+    def _note_handed(
+        self, one: BackwardPass, key: int, handed: tuple[torch.Tensor | None, ...], received: tuple[Any, ...]
+    ) -> list[Handed]:
         if key in self._functions:
             handed = _asked_for(handed)
+        # Handed on as it came (x + y), it is what arrived.
+        came = received if self._passing[key] and len(self._prehooks[key]() or "?") == 1 else ()
         return [
-            None if gradient is None or slot is None else self._handed(one, key, slot, gradient)
+            None if gradient is None or slot is None else self._handed(one, slot, gradient, _place(key, came, gradient))
             for gradient, slot in zip(handed, self._slots[key], strict=False)
         ]
 
-    def _handed(self, one: BackwardPass, key: int, slot: _Slot, gradient: torch.Tensor) -> Handed:
-        if slot.size > SMALL:  # handed on as it came (x + y), it is kept as what arrived
-            for output, item in enumerate(one.arrived[one.steps[key]]):
-                if item is gradient:
-                    return Same((key, output))
+    def _handed(self, one: BackwardPass, slot: _Slot, gradient: torch.Tensor, same: Same | None) -> Handed:
+        if slot.size > SMALL and same is not None:
+            return same
         # Held until it arrives. A part of a sum can't be: torch would not add to it in place, and that counts as a
         # version of `.grad` in the end.
         if slot.single and one.plain:
@@ -342,6 +339,7 @@ class Recorder:
         self._read_leaves(one)
         if not one.whole:
             self._note_returned(one)
+        self._read_turned(one)
         self._entitle(one)
         if one.create_graph:
             note_pass(one.second_from, _next_sequence())
@@ -355,6 +353,15 @@ class Recorder:
             if isinstance(item, Pending):
                 one.arrived[step] = (self._read_leaf(one, one.order[step], item),)
         one.pending.clear()
+
+    def _read_turned(self, one: BackwardPass) -> None:
+        """What is a leaf's gradient seen another way has its norm."""
+        for key, leaf in self._turned.items():
+            item = next(iter(one.items(key)), None) if key in one.steps else None
+            whole = next(iter(one.items(leaf)), None)
+            if isinstance(item, Reduced) and item.note == _TURNED and isinstance(whole, (Reduced, torch.Tensor)):
+                length = whole.norm if isinstance(whole, Reduced) else reduced(whole).norm
+                one.arrived[one.steps[key]] = (item._replace(norm=length),)
 
     def _entitle(self, one: BackwardPass) -> None:
         """Say what the pass was, as soon as all that it came to is known."""
@@ -445,7 +452,7 @@ class Recorder:
             self._lane.shut()
         self._running[task] = one
         self._fitted = False
-        if self._lane.used + self._lane.lent > DURING // 2:
+        if self._lane.used > DURING // 2:
             self._fit()
         if self._observes and key not in self._shared:
             self._observe()
@@ -562,6 +569,10 @@ def _detached(gradient: torch.Tensor, size: int) -> torch.Tensor | Reduced:
         return gradient.detach().clone()
 
 
+def _place(key: int, came: tuple[Any, ...], gradient: torch.Tensor) -> Same | None:
+    return next((Same((key, output)) for output, item in enumerate(came) if item is gradient), None)
+
+
 def _asked_for(handed: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor | None, ...]:
     """A Python Function may hand on what nobody asked for, and the engine drops it."""
     node: Any = torch._C._current_autograd_node()
@@ -588,20 +599,6 @@ def _sum(parts: list[Any]) -> Item:
         return Reduced(form, None, "The sum of several contributions, each too big to be kept.")
     total: torch.Tensor = functools.reduce(torch.add, parts)
     return total
-
-
-_TURNING = frozenset({"T", "Transpose", "Permute", "View", "UnsafeView", "Unsqueeze", "Squeeze"})
-"""Operations whose backward hands on the memory that it received, seen another way."""
-
-
-def _costs(columns: Columns, sizes: list[int]) -> list[int]:
-    """What holding each gradient costs: nothing where a leaf is turned, because its `.grad` is the same memory."""
-    costs = list(sizes)
-    turning = [columns.ops[op].label in _TURNING for op in columns.op]
-    for source, target in zip(columns.source, columns.target, strict=True):
-        if turning[source] and columns.ops[columns.op[target]].kind == "leaf":
-            costs[source] = 0
-    return costs
 
 
 def _slots(columns: Columns, leaves: Mapping[int, Any]) -> list[tuple[_Slot | None, ...]]:

@@ -12,37 +12,55 @@ from collections import Counter
 from gradwidget._walk import Columns
 
 FRESH = frozenset({
-    "Bmm", "Cos", "Div", "Exp", "Gelu", "Log", "LogSoftmax", "Mm", "Mul", "Neg", "Pow", "Relu", "Sigmoid", "Silu",
-    "Sin", "Softmax", "Split", "Sqrt", "Tanh", "UnsafeSplit",
+    "Bmm", "Convolution", "Cos", "Div", "Embedding", "Exp", "Gelu", "Log", "LogSoftmax", "MaxPool2DWithIndices", "Mm",
+    "Mul", "NativeBatchNorm", "NativeLayerNorm", "Neg", "NllLoss", "Pow", "Relu", "Sigmoid", "Silu", "Sin", "Softmax",
+    "Split", "Sqrt", "Tanh", "UnsafeSplit",
 })  # fmt: skip
 """Operations whose backward hands on new memory only, another piece to each input, and keeps nothing."""
 
-SAME = frozenset({
-    "Add", "Expand", "Mean", "Permute", "Squeeze", "Sub", "Sum", "T", "Transpose", "Unsqueeze", "UnsafeView", "View",
-})  # fmt: skip
+VIEWS = frozenset({"Expand", "Permute", "Squeeze", "T", "Transpose", "Unsqueeze", "UnsafeView", "View"})
+"""Operations that may hand on a view of what they received."""
+
+SUMS = frozenset({"Add", "Addmm", "Sub"})
+"""Operations that hand on what they received, or a sum over it to what was broadcast."""
+
+SAME = VIEWS | SUMS | {"Mean", "Sum"}
 """Operations that may hand on what they received, or a view of it, and neither edit nor keep it."""
 
 
-def holdable(columns: Columns, small: list[bool], *, alone: bool) -> list[bool]:
+def _labels(columns: Columns) -> list[str]:
+    return [columns.ops[op].label if columns.ops[op].kind == "operation" else "" for op in columns.op]
+
+
+def passing(columns: Columns) -> list[bool]:
+    """For each node, whether what it hands on may be what it received."""
+    return [label in SAME for label in _labels(columns)]
+
+
+def holdable(columns: Columns, sizes: list[int], small: int, *, alone: bool) -> list[bool]:
     """For each node, whether what arrives there may be held while a pass without `inputs=` runs.
 
     Args:
         columns: the graph.
-        small: for each node whether its gradient is small; a small view would hold all of a large one.
+        sizes: for each node the bytes of its gradient.
+        small: bytes up to which one is small; a small view would hold all of a large one.
         alone: only what no other node sees, so that hooks of the user's elsewhere can't edit it.
     """
-    labels = [columns.ops[op].label if columns.ops[op].kind == "operation" else "" for op in columns.op]
-    passing = [label in SAME for label in labels]
-    found = [(passes or label in FRESH) and fits for passes, label, fits in zip(passing, labels, small, strict=True)]
+    labels = _labels(columns)
+    found = [label in SAME or label in FRESH for label in labels]
     leading = Counter(zip(columns.target, columns.output, strict=True))
     for key, _ in columns.outputs:
         found[key] = False  # the seed may be the user's
     linked: dict[int, list[int]] = {}
     for source, target, output in zip(columns.source, columns.target, columns.output, strict=True):
-        if passing[source]:
-            found[source] &= leading[target, output] == 1 and not alone
-            linked.setdefault(source, []).append(target)
-            linked.setdefault(target, []).append(source)
+        label = labels[source]
+        if label not in SAME or (label in SUMS and columns.form[source] != columns.form[target]):
+            continue
+        found[source] &= (
+            leading[target, output] == 1 and not alone and (sizes[source] <= small) == (sizes[target] <= small)
+        )
+        linked.setdefault(source, []).append(target)
+        linked.setdefault(target, []).append(source)
     waiting = [key for key in linked if not found[key]]
     while waiting:
         for key in linked[waiting.pop()]:
@@ -50,3 +68,17 @@ def holdable(columns: Columns, small: list[bool], *, alone: bool) -> list[bool]:
                 found[key] = False
                 waiting.append(key)
     return found
+
+
+def turned(columns: Columns, sizes: list[int], small: int) -> dict[int, int]:
+    """Nodes whose large gradient becomes the `.grad` of a leaf, seen another way (`W.t()`): node -> leaf."""
+    labels = _labels(columns)
+    leading = Counter(columns.target)
+    return {
+        source: target
+        for source, target in zip(columns.source, columns.target, strict=True)
+        if labels[source] in VIEWS - {"Expand"}
+        and sizes[source] > small
+        and leading[target] == 1
+        and columns.ops[columns.op[target]].kind == "leaf"
+    }

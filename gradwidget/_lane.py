@@ -26,12 +26,11 @@ PART = 4
 class Lane:
     """The pass that is written to, and how many bytes are held for us."""
 
-    __slots__ = ("arrived", "budget", "fresh", "handed", "hold", "lent", "order", "steps", "task", "used", "versions")
+    __slots__ = ("arrived", "budget", "fresh", "handed", "hold", "order", "steps", "task", "used", "versions")
 
     def __init__(self, budget: float) -> None:
         self.budget = budget
         self.used = 0
-        self.lent = 0  # held as well, but `.grad` holds the same memory
         self.open(_NOBODY, BackwardPass(0))
 
     def open(self, task: int, one: BackwardPass) -> None:
@@ -51,9 +50,7 @@ def arriving(
     key: int,
     cost: int,
     *,
-    lent: int,
     hold: bool,
-    large: bool,
     leaf: weakref.ref[torch.Tensor] | None,
     only: tuple[int, int] | None,
     prehooks: Mapping[int, Callable[[], Any]],
@@ -65,9 +62,7 @@ def arriving(
         lane: what is written to.
         key: number of the node.
         cost: bytes that count against the budget.
-        lent: bytes that `.grad` will hold as well.
         hold: whether what arrives may be held as it is, if the user gets none of it.
-        large: it is held in any case: torch may notice, but a copy costs more.
         leaf: the tensor, if it is one.
         only: the (node, input) that alone leads there.
         prehooks: for each node, what returns the dictionary of its pre-hooks. A later one of the user's may edit.
@@ -89,7 +84,7 @@ def arriving(
                 return otherwise(gradients)  # a hook of the user's came in between
         step = len(lane.order)
         try:
-            if large or (hold and lane.hold and len(prehooks[key]()) == 1):
+            if hold and lane.hold and len(prehooks[key]()) == 1:
                 kept = gradient
                 lane.versions[step] = (gradient._version,)
             else:
@@ -101,8 +96,6 @@ def arriving(
         except Exception:
             return otherwise(gradients)
         lane.used += cost
-        if lent:
-            lane.lent += lent
         lane.steps[key] = step
         lane.order.append(key)
         lane.arrived.append((kept,))

@@ -224,13 +224,23 @@ def opened(item: Item) -> Gradient:
     if isinstance(item, Pending):
         return Summary(item.form, 0, None, None, None, "The pass has not ended yet.")
     twin = item.intact()
-    if twin is not None:
+    if twin is not None and _as_long(twin, item.norm):
         return twin
     stats = None
     if item.norm is not None:
         nan = float("nan")
         stats = Stats(float(item.norm), nan, nan, nan, nan, 0, 0, 0)
     return Summary(item.form, math.prod(item.form.shape or (0,)), stats, None, None, item.note)
+
+
+@unobserved()
+def _as_long(tensor: torch.Tensor, length: torch.Tensor | None) -> bool:
+    """Whether a tensor still has its norm: edits through `.data` or numpy change no version."""
+    plain, _ = readable(tensor)
+    if length is None or plain is None:
+        return True
+    now, before = float(norm(plain)), float(length)
+    return math.isclose(now, before, rel_tol=1e-4) or (math.isnan(now) and math.isnan(before))
 
 
 @unobserved()

@@ -461,7 +461,7 @@ def test_users_hook_that_modifies_in_place():
     assert same(x.grad, 40 * h.detach())
 
 
-def test_overwritten_after_capture_is_said():
+def test_what_a_later_hook_edits_is_kept_as_it_arrived():
     x, small = leaf(200, 200), leaf(2)
     h, i = x.exp(), small.exp()
     out = (h * 2).sum() + (i * 2).sum()
@@ -474,9 +474,7 @@ def test_overwritten_after_capture_is_said():
     i.grad_fn.register_prehook(later)
     out.backward()
     assert w["i"].gradient.tolist() == [2.0, 2.0]  # kept as a copy
-    shown = w["h"].gradient
-    assert isinstance(shown, Summary)
-    assert "overwritten in place" in shown.note
+    assert w["h"].gradient.unique().tolist() == [2.0]
 
 
 def test_users_hooks_run_once_and_stay():

@@ -37,7 +37,14 @@ MADE = {
     "Sqrt": lambda: leaf(3).sqrt(),
     "Tanh": lambda: leaf(3).tanh(),
     "UnsafeSplit": lambda: leaf(4).unsafe_split(4)[0],
+    "Convolution": lambda: nn.functional.conv2d(leaf(1, 2, 5, 5), leaf(3, 2, 2, 2), leaf(3)),
+    "Embedding": lambda: nn.functional.embedding(torch.tensor([0, 2, 0]), leaf(3, 2)),
+    "MaxPool2DWithIndices": lambda: nn.functional.max_pool2d(leaf(1, 2, 4, 4), 2),
+    "NativeBatchNorm": lambda: nn.functional.batch_norm(leaf(4, 3), None, None, leaf(3), leaf(3), training=True),
+    "NativeLayerNorm": lambda: nn.functional.layer_norm(leaf(4, 3), (3,), leaf(3), leaf(3)),
+    "NllLoss": lambda: nn.functional.nll_loss(leaf(4, 3), torch.tensor([0, 1, 2, 0])),
     "Add": lambda: leaf(3) + leaf(3),
+    "Addmm": lambda: torch.addmm(leaf(2, 2), leaf(2, 3), leaf(3, 2)),
     "Expand": lambda: leaf(1, 3).expand(2, 3),
     "Mean": lambda: leaf(3).mean(),
     "Permute": lambda: leaf(2, 3).permute(1, 0),
@@ -82,16 +89,16 @@ def test_what_may_come_to_a_sum_or_a_leaf_is_not_held():
     tensors = {"before": before, "turned": turned, "apart": apart, "double": double, "total": total, "out": out}
     inspection = Inspection((out,), watch=False, look=False, names=tensors)
     numbers = {name: inspection.find(name)[0] for name in tensors}
-    small = [True] * len(inspection)
-    anywhere = holdable(inspection.columns, small, alone=False)
+    sizes = inspection.columns.nbytes()
+    anywhere = holdable(inspection.columns, sizes, 1_000, alone=False)
     # The seed comes to out, which hands it on to total and further; nothing of that is ours to hold.
     assert {name for name, key in numbers.items() if anywhere[key]} == set()
     leading = (total * 2).sum()
     inspection = Inspection((leading,), watch=False, look=False, names=tensors)
     numbers = {name: inspection.find(name)[0] for name in tensors if name != "out"}
-    found = holdable(inspection.columns, [True] * len(inspection), alone=False)
+    found = holdable(inspection.columns, inspection.columns.nbytes(), 1_000, alone=False)
     assert {name for name, key in numbers.items() if found[key]} == {"apart", "double", "total"}
-    found = holdable(inspection.columns, [True] * len(inspection), alone=True)
+    found = holdable(inspection.columns, inspection.columns.nbytes(), 1_000, alone=True)
     assert {name for name, key in numbers.items() if found[key]} == set()  # a hook on apart could edit all three
 
 
@@ -133,3 +140,66 @@ def test_what_a_hook_edits_later_is_said_to_be_overwritten(monkeypatch):
     out.backward()
     assert "overwritten in place" in w["total"].gradient.note
     assert torch.equal(y.grad, 20 * second.detach())
+
+
+class TenTimes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.mul_(10)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_a_function_that_edits_what_it_receives(size):
+    x = torch.ones(size, size, requires_grad=True)
+    h = TenTimes.apply(x)
+    out = ((h * 5) * 3).sum()
+    w = GradWidget(out)
+    out.backward()
+    assert w["h"].gradient.unique().tolist() == [15.0]
+    assert x.grad.unique().tolist() == [150.0]
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_large_gradients_that_torch_adds_up_in_place(size):
+    def run(watch):
+        torch.manual_seed(0)
+        x, y = leaf(size, size), leaf(size, size)
+        h = x + 1
+        out = ((h + x) * y + h.sin()).sum()
+        w = GradWidget(out) if watch else None
+        out.backward()
+        return [(p.grad, p.grad._version, p.grad.stride()) for p in (x, y)], w, h
+
+    plain, _, _ = run(False)
+    watched, w, _ = run(True)
+    assert all(torch.equal(a[0], b[0]) and a[1:] == b[1:] for a, b in zip(plain, watched, strict=True))
+    assert isinstance(w["h"].gradient, torch.Tensor)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_a_seed_that_the_user_edits_later(size):
+    x = torch.ones(size, size, requires_grad=True)
+    h = x + 1
+    out = h + 1
+    w = GradWidget(out)
+    seed = torch.ones(size, size)
+    out.backward(seed)
+    seed.data.fill_(9)
+    assert w["out"].gradient.unique().tolist() == [1.0]
+    assert w["h"].gradient.unique().tolist() == [1.0]
+
+
+def test_a_weight_that_is_turned_has_its_norm_there_too():
+    weight = torch.rand(300, 200, requires_grad=True)
+    out = (torch.rand(50, 200) @ weight.t()).pow(2).sum()
+    w = GradWidget(out)
+    turned = next(key for key, data in w.graph.nodes(data=True) if data["label"] == "T")
+    out.backward()
+    found = w[turned].gradient
+    assert found.stats.norm == pytest.approx(weight.grad.norm().item(), rel=1e-5)
+    assert "the leaf's gradient" in found.note
+    assert torch.equal(w["weight"].gradient, weight.grad)

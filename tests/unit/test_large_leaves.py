@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from gradwidget import GradWidget, _capture, _told
+from gradwidget import GradWidget, Summary, _capture, _told
 
 
 def loop(model, steps):
@@ -64,3 +64,19 @@ def test_a_norm_outlives_the_gradient_that_the_user_clears_and_clips():
     torch.nn.utils.clip_grad_norm_([clipped], 1e-3)
     found = [w[name].gradient for name in ("kept", "clipped")]
     assert [float(g.stats.norm) for g in found] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("edit", ["data", "numpy"])
+def test_an_edit_of_grad_that_no_version_counts(edit):
+    x = torch.ones(300, 300, requires_grad=True)
+    out = ((x * 2) * 3).sum()
+    w = GradWidget(out)
+    out.backward()
+    if edit == "data":
+        x.grad.data.zero_()
+    else:
+        x.grad.numpy()[:] = 7
+    found = w["x"].gradient
+    assert isinstance(found, Summary)
+    assert found.stats.norm == pytest.approx(6 * 300)
+    assert ".grad has changed since" in found.note
