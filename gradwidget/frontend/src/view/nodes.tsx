@@ -53,7 +53,7 @@ export const NodeShape = memo(function Shape(props: BoxProps): JSX.Element {
 const place = (node: PlacedNode) => `translate(${node.x} ${node.y})`;
 
 function classesOf({ node, selected, lit, heat, bad, atWork, idle, second, holds, hits }: BoxProps): string {
-  const classes = [`gw-node gw-${node.role} gw-kind-${node.kind}`];
+  const classes = [`gw-node gw-role-${node.role} gw-kind-${node.kind}`];
   if (selected) classes.push("gw-selected");
   if (lit) classes.push("gw-lit-node");
   if (heat) classes.push(`gw-heat gw-heat-${heat}`);
