@@ -202,6 +202,7 @@ class Recorder:
         one.note = f"backward() raised; {last} was the last node that it came to, and what came after is missing."
         self._let_go(one)
         self._read_leaves(one)
+        self._read_turned(one)
         self._stop_observing()
 
     def _fit(self) -> None:
