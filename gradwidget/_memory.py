@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
+from gradwidget._attributes import asked, called, is_lazy
 from gradwidget._summary import is_wrapped, unobserved
 
 COUNTED = 1 << 14
@@ -56,23 +56,23 @@ def extent_of(tensor: torch.Tensor) -> Extent | None:
         try:
             if is_wrapped(tensor) or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
                 return None
-            if tensor.layout is not torch.strided or tensor.is_nested:
+            if is_lazy(tensor) or asked(tensor, "layout") is not torch.strided or asked(tensor, "is_nested"):
                 return None
-            storage = tensor.untyped_storage()
-            size = tensor.element_size()
+            storage = called(tensor, "untyped_storage")
+            size = called(tensor, "element_size")
             return Extent(
                 int(storage._cdata),
-                str(tensor.device),
-                0 if tensor.is_meta else int(storage.data_ptr()),
+                str(asked(tensor, "device")),
+                0 if asked(tensor, "is_meta") else int(storage.data_ptr()),
                 int(storage.nbytes()),
-                int(tensor.storage_offset()) * size,
+                int(called(tensor, "storage_offset")) * size,
                 size,
-                tuple(int(n) for n in tensor.shape),
-                tuple(int(n) * size for n in tensor.stride()),
-                str(tensor.dtype).removeprefix("torch."),
-                ", ".join(["conjugated"] * tensor.is_conj() + ["negated"] * tensor.is_neg()),
+                tuple(int(n) for n in asked(tensor, "shape")),
+                tuple(int(n) * size for n in called(tensor, "stride")),
+                str(asked(tensor, "dtype")).removeprefix("torch."),
+                ", ".join(["conjugated"] * called(tensor, "is_conj") + ["negated"] * called(tensor, "is_neg")),
             )
-        except Exception:  # lazy parameters, symbolic sizes, backends without storage
+        except Exception:  # symbolic sizes, backends without storage
             return None
 
 
@@ -84,13 +84,13 @@ def hidden(tensor: torch.Tensor) -> str:
             return "a tensor inside a function transform (vmap, grad, ...) has no address"
         if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
             return f"reading where a {kind.__name__} keeps its numbers would run its code"
-        if issubclass(kind, (UninitializedParameter, UninitializedBuffer)):
+        if is_lazy(tensor):
             return LAZY
-        if tensor.is_nested:
+        if asked(tensor, "is_nested"):
             return "a nested tensor holds several"
-        if tensor.layout is not torch.strided:
-            layout = str(tensor.layout).removeprefix("torch.").strip("_").removesuffix("_coo").replace("_", " ")
-            return f"a tensor of the layout {layout} has no single address"
+        if (layout := asked(tensor, "layout")) is not torch.strided:
+            word = str(layout).removeprefix("torch.").strip("_").removesuffix("_coo").replace("_", " ")
+            return f"a tensor of the layout {word} has no single address"
         return "its memory can't be read"
 
 
@@ -331,5 +331,5 @@ def _counter_place() -> int:
 
 
 def _word(tensor: torch.Tensor, place: int) -> int:
-    cdata: int = torch.Tensor._cdata.__get__(tensor)  # type: ignore[attr-defined]
+    cdata: int = asked(tensor, "_cdata")
     return ctypes.c_uint64.from_address(cdata + place).value

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradwidget._attributes import asked, is_lazy
 from gradwidget._errors import OutputTypeError
 from gradwidget._module_holdings import LIMIT, LOOKS, Holding, Search, inside, is_scripted, modules
 from gradwidget._outputs import is_tensor
@@ -226,7 +227,7 @@ def _try(module: Any, held: list[Holding]) -> _Tried:
 
 
 def _is_meta(value: Any) -> bool:
-    return is_tensor(value) and bool(value.is_meta)
+    return is_tensor(value) and bool(asked(value, "is_meta"))
 
 
 def _everything(module: Any, held: list[Holding]) -> list[Any]:
@@ -250,16 +251,15 @@ def _twin(module: Any, held: list[Holding], everything: list[Any]) -> Any:
 
 def _stand_in(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the same shape and type on the CPU that takes the memory of one element."""
-    if torch.nn.parameter.is_lazy(tensor):
+    tracked = bool(asked(tensor, "requires_grad"))
+    if is_lazy(tensor):
         kind: Any = type(tensor)
-        lazy: torch.Tensor = (
-            kind(requires_grad=tensor.requires_grad) if issubclass(kind, torch.nn.Parameter) else kind()
-        )
+        lazy: torch.Tensor = kind(requires_grad=tracked) if issubclass(kind, torch.nn.Parameter) else kind()
         return lazy
     form = form_of(tensor)
-    dtype = tensor.dtype if not tensor.is_quantized else torch.uint8
+    dtype = torch.uint8 if asked(tensor, "is_quantized") else asked(tensor, "dtype")
     plain = torch.zeros((), dtype=dtype, device="cpu").expand(form.shape or ())
-    asks = tensor.requires_grad and (dtype.is_floating_point or dtype.is_complex)
+    asks = tracked and (dtype.is_floating_point or dtype.is_complex)
     if issubclass(type(tensor), torch.nn.Parameter):
         return torch.nn.Parameter(plain, requires_grad=asks)
     return plain.requires_grad_(asks)
@@ -290,7 +290,7 @@ def _rows(held: list[Holding], tried: _Tried) -> Iterator[StateRow]:
             lazy = "lazy" in one.kind
             form = form_of(value)
             shown = Form(None, form.dtype, form.device) if lazy else form
-            tracked = bool(value.requires_grad)
+            tracked = bool(asked(value, "requires_grad"))
             row = StateRow(
                 one.name,
                 one.kind,
@@ -387,7 +387,7 @@ def _as_name(path: str) -> str:
 
 def _has_history(tensor: torch.Tensor) -> bool:
     try:
-        return tensor.grad_fn is not None
+        return asked(tensor, "grad_fn") is not None
     except RuntimeError:  # a stale view
         return True
 
