@@ -135,7 +135,7 @@ def contains(outer: Extent, inner: Extent) -> bool:
         return True
     if inner.span[0] < outer.span[0] or outer.span[1] < inner.span[1]:
         return False
-    if _dense(_turned(outer)):
+    if is_dense(_turned(outer)):
         return True
     if outer.itemsize == inner.itemsize and max(outer.numel, inner.numel) <= COUNTED:
         return bool(np.isin(_addresses(inner), _addresses(outer)).all())
@@ -197,7 +197,7 @@ def part_of(view: Extent, base: Extent, name: str) -> str:
     if view.numel > base.numel:
         return f"overlapping windows of {name}" if contains(base, view) else f"{name} and what lies around it"
     first = offset // base.itemsize
-    if offset >= 0 and not offset % base.itemsize and _dense(view) and _dense(base):
+    if offset >= 0 and not offset % base.itemsize and is_dense(view) and is_dense(base):
         return f"elements {first:,} to {first + view.numel - 1:,} of {name}"
     return f"{view.numel:,} of the {base.numel:,} elements of {name}" if offset >= 0 else f"elements around {name}"
 
@@ -243,7 +243,8 @@ def _turned(view: Extent) -> Extent:
     return dataclasses.replace(view, shape=shape, strides=strides)
 
 
-def _dense(extent: Extent) -> bool:
+def is_dense(extent: Extent) -> bool:
+    """Whether the elements lie row by row without a gap."""
     step = extent.itemsize
     for size, stride in reversed(list(zip(extent.shape, extent.strides, strict=True))):
         if size > 1 and stride != step:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -106,3 +108,84 @@ def test_lazy_parameters_still_have_no_shape():
     assert _summary.form_of(layer.weight).shape is None
     assert _memory.extent_of(layer.weight) is None
     assert gw.module_state(layer)["weight"].kind == "lazy parameter"
+
+
+# --- three tensors ---------------------------------------------------------------------------------------------------
+
+
+def _leaf():
+    return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], requires_grad=True)
+
+
+def test_a_view_with_history_is_no_detached_twin_of_a_twin():
+    x = _leaf()
+    d, e = x.detach(), x[0]
+    found = gw.references(x=x, d=d, e=e)
+    one = found.relation("d", "e")
+    assert (one.kind, one.shares_storage) == ("siblings", True)
+    assert one.sentence.startswith(
+        "e and d share memory through x: e is a view of x (gradients pass), d is x.detach(), and no gradient passes"
+    )
+    assert found.origin("e").kind == "view"
+    assert found.origin("d").kind == "detached"
+    alone = gw.references(d=d, e=e).relation("d", "e")
+    assert alone.kind == "siblings"
+    assert "detach" not in alone.sentence.split(";")[0]
+
+
+def test_a_view_and_data():
+    x = _leaf()
+    one = gw.references(x=x, d=x.data, e=x[0]).relation("d", "e")
+    assert "d is x.data" in one.gradients
+    assert not one.shares_version_counter
+
+
+def test_the_detached_twin_of_a_view_stays_one():
+    x = _leaf()
+    e = x[0]
+    found = gw.references(x=x, e=e, d=e.detach())
+    assert found.relation("e", "d").sentence.startswith("d is e.detach()")
+
+
+def test_two_views_under_no_grad_are_siblings():
+    x = _leaf()
+    with torch.no_grad():
+        v, t = x[:2], x.T
+        w = v[0]
+    assert v._base is x
+    assert t._base is x
+    found = gw.references(x=x, v=v, t=t, w=w)
+    assert found.relation("v", "t").kind == "siblings"
+    assert found.relation("x", "v").part == "x[:2]"
+    assert found.relation("v", "w").part == "v[0]"
+
+
+@pytest.mark.parametrize("order", ["p d dc", "d p dc", "dc d p"])
+def test_a_deepcopy_is_of_the_parameter_and_not_of_its_twin(order):
+    p = nn.Parameter(torch.tensor([1.0, 2.0]))
+    made = {"p": p, "d": p.detach(), "dc": copy.deepcopy(p)}
+    found = gw.references(**{name: made[name] for name in order.split()})
+    assert found.relation("p", "dc").kind == "deepcopy"
+    assert found.relation("d", "dc").kind == "separate"
+    if not order.startswith("dc"):
+        assert (found.origin("dc").kind, found.origin("dc").source) == ("deepcopy", "p")
+
+
+@pytest.mark.parametrize("order", ["p s q", "s p q"])
+def test_a_parameter_is_made_on_the_parameter_and_not_on_a_view_of_it(order):
+    p = nn.Parameter(torch.tensor([1.0, 2.0]))
+    made = {"p": p, "s": p.as_subclass(torch.Tensor), "q": nn.Parameter(p)}
+    found = gw.references(**{name: made[name] for name in order.split()})
+    assert (found.origin("q").kind, found.origin("q").source) == ("parameter", "p")
+    one = found.relation("s", "q")
+    assert one.kind == "siblings"
+    assert "q is a parameter made on p" in one.gradients
+
+
+def test_what_else_is_in_scope_is_not_compared_by_value():
+    made = _made(HOSTILE["everything"])
+    with torch._C.DisableTorchFunctionSubclass():
+        twin = torch.Tensor.detach(made["leaf"])
+    CALLS.clear()
+    assert gw.references(leaf=made["leaf"], twin=twin, copy=torch.ones(3, requires_grad=True)).relations
+    assert not CALLS
