@@ -89,6 +89,12 @@ TOLD: dict[str, Told] = {
         "to {s}",
         "{e}",
     ),
+    "stale view": Told(
+        "{d} is a view of {s} made under no_grad{p}, its history invalid",
+        "its base was changed in place, so that reading {d}.grad_fn and {d}.is_leaf raises, as does every operation on "
+        "{d} outside of no_grad",
+        "{e}",
+    ),
     "early view": Told(
         "{d} is a view of {s}{p}, taken before {s} asked for gradients",
         "it says requires_grad=True because {s} does, but has no grad_fn, so no gradient ever arrives at it or passes "
@@ -380,7 +386,7 @@ def _far(x: Seen, y: Seen) -> bool:
 
 def _view(s: Seen, d: Seen) -> tuple[str, str]:
     if d.object.status in ("no_grad view", "stale view"):
-        return "no_grad view", "no_grad view"
+        return "no_grad view", d.object.status
     if d.facts.kind is not s.facts.kind and d.object.shape == s.object.shape:
         return "subclass", "subclass"
     if d.object.status == "early view":
@@ -414,7 +420,7 @@ def _is_part(inner: Extent, outer: Extent) -> bool:
     return contains(outer, inner) and (is_dense(outer) or part_of(inner, outer, "_").startswith(("_", "all of _")))
 
 
-_RANK = {"result": 0, "leaf": 1, "no_grad view": 2, "early view": 2}
+_RANK = {"result": 0, "leaf": 1, "no_grad view": 2, "early view": 2, "stale view": 2}
 
 
 def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
@@ -441,7 +447,7 @@ def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
         return "parameter", "parameter", turned
     if d.object.status == "leaf":
         return "rewrapped", "wrapped", turned
-    if d.object.status in ("no_grad view", "early view"):
+    if d.object.status in ("no_grad view", "early view", "stale view"):
         return "siblings", "parts", turned
     if d.object.grad_fn:  # what has a history is nobody's detach()
         if s.facts.identity in d.facts.reaches:
@@ -608,6 +614,8 @@ def _edits(kind: str, s: Seen, d: Seen) -> str:
             "an in-place edit of {d} counts as one of {s} for backward(), and whether it changes the numbers of {s} "
             f"is up to the code of {code}, which is not run"
         )
+    if d.object.status == "stale view" and kind == "no_grad view":
+        return "an in-place edit of {d} raises too and changes {s} under no_grad, while one of {s} changes {d}"
     if kind == "no_grad view":
         return f"{_EDIT_BOTH} and raises outside of no_grad, while one of {{s}} changes {{d}}"
     if kind == "siblings":

@@ -189,3 +189,39 @@ def test_what_else_is_in_scope_is_not_compared_by_value():
     CALLS.clear()
     assert gw.references(leaf=made["leaf"], twin=twin, copy=torch.ones(3, requires_grad=True)).relations
     assert not CALLS
+
+
+# --- stale views -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", [_leaf, lambda: _leaf() * 2], ids=["of a leaf", "of a result"])
+def test_a_stale_view_says_what_raises(base):
+    b = base()
+    with torch.no_grad():
+        v = b[:2]
+        b.mul_(2)
+    for name in ("grad_fn", "is_leaf"):
+        with pytest.raises(RuntimeError):
+            getattr(v, name)
+    with pytest.raises(RuntimeError):
+        v * 2
+    with pytest.raises(RuntimeError):
+        v.add_(1)
+    with torch.no_grad():
+        v.add_(1)
+    assert torch.equal(v.detach(), b.detach()[:2])
+    found = gw.references(b=b, v=v)
+    one = found.relation("b", "v")
+    assert (one.kind, one.part, found["v"].is_leaf) == ("no_grad view", "b[:2]", None)
+    assert "history invalid: its base was changed in place" in one.sentence
+    assert "reading v.grad_fn and v.is_leaf raises" in one.sentence
+    assert "is_leaf=True" not in found.to_text()
+    assert "history invalid" in gw.references(v=v).rows[0].sentence
+
+
+def test_a_stale_view_and_a_detached_twin():
+    b = _leaf()
+    with torch.no_grad():
+        v = b[:2]
+        b.mul_(2)
+    assert gw.references(d=b.detach(), v=v).relation("d", "v").kind == "siblings"
