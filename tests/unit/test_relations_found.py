@@ -225,3 +225,48 @@ def test_a_stale_view_and_a_detached_twin():
         v = b[:2]
         b.mul_(2)
     assert gw.references(d=b.detach(), v=v).relation("d", "v").kind == "siblings"
+
+
+# --- what a module left behind ---------------------------------------------------------------------------------------
+
+
+class Holder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.register_buffer("b", torch.ones(1))
+        self.listed = [torch.ones(2), torch.arange(2), self.b]
+        self.keyed = {"k": torch.ones(2)}
+        self.plain = torch.ones(2)
+        self.second = self.b
+        self.hidden = [nn.Parameter(torch.ones(2))]
+
+
+LEFT = ["listed[0]", "listed[2]", "keyed['k']", "plain", "second", "hidden[0]"]
+
+
+def test_what_was_left_behind_by_a_cast_is_told_as_stale():
+    m = Holder()
+    before = gw.module_state(m)
+    assert not any(row.stale or "stale copy" in row.remedy for row in before.rows)
+    m.to(torch.float64)
+    assert {str(t.dtype) for t in (m.listed[0], m.keyed["k"], m.plain, m.second, m.hidden[0])} == {"torch.float32"}
+    found = gw.module_state(m)
+    assert [row.name for row in found.rows if row.stale] == sorted(LEFT, key=[r.name for r in found.rows].index)
+    for name in LEFT:
+        assert "a stale copy, still float32 while what .to() moves is float64 (it did not move)" in found[name].remedy
+    assert not found["listed[1]"].stale  # .to(dtype) casts no integers
+    assert "read listed[2] instead" not in found["second"].remedy  # which is as stale
+
+
+def test_what_was_left_behind_by_a_move_is_told_as_stale():
+    found = gw.module_state(Holder().to("meta"))
+    assert "still on cpu while what .to() moves is on meta" in found["listed[1]"].remedy
+    assert not found["linear.weight"].stale
+
+
+def test_the_remedy_of_a_plain_tensor_works():
+    m = Holder()
+    with pytest.raises(KeyError):
+        m.register_buffer("plain", torch.ones(2))
+    assert gw.module_state(m)["plain"].remedy.startswith("self.register_buffer('plain', ...) instead of self.plain = ")
