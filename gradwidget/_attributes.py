@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import torch
@@ -24,8 +25,12 @@ def called(tensor: torch.Tensor, name: str, *arguments: Any) -> Any:
 
 
 def marks(tensor: torch.Tensor) -> dict[str, Any]:
-    """What was set on the tensor itself."""
-    found: dict[str, Any] = vars(torch.Tensor)["__dict__"].__get__(tensor)
+    """What was set on the tensor itself; nothing where a class has code of its own for that."""
+    for base in type(tensor).__mro__:
+        own = base.__dict__.get("__dict__")
+        if own is not None and type(own) is not types.GetSetDescriptorType:
+            return {}
+    found: dict[str, Any] = object.__getattribute__(tensor, "__dict__")  # torch.compile can't trace the descriptor
     return found
 
 
