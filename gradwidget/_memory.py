@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
+from gradwidget._attributes import asked, called, is_lazy
 from gradwidget._summary import is_wrapped, unobserved
 
 COUNTED = 1 << 14
@@ -56,23 +56,23 @@ def extent_of(tensor: torch.Tensor) -> Extent | None:
         try:
             if is_wrapped(tensor) or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
                 return None
-            if tensor.layout is not torch.strided or tensor.is_nested:
+            if is_lazy(tensor) or asked(tensor, "layout") is not torch.strided or asked(tensor, "is_nested"):
                 return None
-            storage = tensor.untyped_storage()
-            size = tensor.element_size()
+            storage = called(tensor, "untyped_storage")
+            size = called(tensor, "element_size")
             return Extent(
                 int(storage._cdata),
-                str(tensor.device),
-                0 if tensor.is_meta else int(storage.data_ptr()),
+                str(asked(tensor, "device")),
+                0 if asked(tensor, "is_meta") else int(storage.data_ptr()),
                 int(storage.nbytes()),
-                int(tensor.storage_offset()) * size,
+                int(called(tensor, "storage_offset")) * size,
                 size,
-                tuple(int(n) for n in tensor.shape),
-                tuple(int(n) * size for n in tensor.stride()),
-                str(tensor.dtype).removeprefix("torch."),
-                ", ".join(["conjugated"] * tensor.is_conj() + ["negated"] * tensor.is_neg()),
+                tuple(int(n) for n in asked(tensor, "shape")),
+                tuple(int(n) * size for n in called(tensor, "stride")),
+                str(asked(tensor, "dtype")).removeprefix("torch."),
+                ", ".join(["conjugated"] * called(tensor, "is_conj") + ["negated"] * called(tensor, "is_neg")),
             )
-        except Exception:  # lazy parameters, symbolic sizes, backends without storage
+        except Exception:  # symbolic sizes, backends without storage
             return None
 
 
@@ -84,13 +84,13 @@ def hidden(tensor: torch.Tensor) -> str:
             return "a tensor inside a function transform (vmap, grad, ...) has no address"
         if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
             return f"reading where a {kind.__name__} keeps its numbers would run its code"
-        if issubclass(kind, (UninitializedParameter, UninitializedBuffer)):
+        if is_lazy(tensor):
             return LAZY
-        if tensor.is_nested:
+        if asked(tensor, "is_nested"):
             return "a nested tensor holds several"
-        if tensor.layout is not torch.strided:
-            layout = str(tensor.layout).removeprefix("torch.").strip("_").removesuffix("_coo").replace("_", " ")
-            return f"a tensor of the layout {layout} has no single address"
+        if (layout := asked(tensor, "layout")) is not torch.strided:
+            word = str(layout).removeprefix("torch.").strip("_").removesuffix("_coo").replace("_", " ")
+            return f"a tensor of the layout {word} has no single address"
         return "its memory can't be read"
 
 
@@ -135,7 +135,7 @@ def contains(outer: Extent, inner: Extent) -> bool:
         return True
     if inner.span[0] < outer.span[0] or outer.span[1] < inner.span[1]:
         return False
-    if _dense(_turned(outer)):
+    if is_dense(_turned(outer)):
         return True
     if outer.itemsize == inner.itemsize and max(outer.numel, inner.numel) <= COUNTED:
         return bool(np.isin(_addresses(inner), _addresses(outer)).all())
@@ -197,7 +197,7 @@ def part_of(view: Extent, base: Extent, name: str) -> str:
     if view.numel > base.numel:
         return f"overlapping windows of {name}" if contains(base, view) else f"{name} and what lies around it"
     first = offset // base.itemsize
-    if offset >= 0 and not offset % base.itemsize and _dense(view) and _dense(base):
+    if offset >= 0 and not offset % base.itemsize and is_dense(view) and is_dense(base):
         return f"elements {first:,} to {first + view.numel - 1:,} of {name}"
     return f"{view.numel:,} of the {base.numel:,} elements of {name}" if offset >= 0 else f"elements around {name}"
 
@@ -243,7 +243,8 @@ def _turned(view: Extent) -> Extent:
     return dataclasses.replace(view, shape=shape, strides=strides)
 
 
-def _dense(extent: Extent) -> bool:
+def is_dense(extent: Extent) -> bool:
+    """Whether the elements lie row by row without a gap."""
     step = extent.itemsize
     for size, stride in reversed(list(zip(extent.shape, extent.strides, strict=True))):
         if size > 1 and stride != step:
@@ -331,5 +332,5 @@ def _counter_place() -> int:
 
 
 def _word(tensor: torch.Tensor, place: int) -> int:
-    cdata: int = torch.Tensor._cdata.__get__(tensor)  # type: ignore[attr-defined]
+    cdata: int = asked(tensor, "_cdata")
     return ctypes.c_uint64.from_address(cdata + place).value

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from gradwidget._attributes import is_lazy
 from gradwidget._outputs import is_tensor
 
 LIMIT = 10_000
@@ -121,7 +122,7 @@ class Search:
         for key, value in table(module, "_parameters"):
             if is_tensor(value):
                 registered.add(id(value))
-                lazy = torch.nn.parameter.is_lazy(value)
+                lazy = is_lazy(value)
                 yield Holding(f"{dot}{key}", f"{'lazy ' * lazy}parameter", value, path, key)
         # Scripting forgets which buffers are not to be saved.
         unsaved = () if is_scripted(module) else own.get("_non_persistent_buffers_set") or ()

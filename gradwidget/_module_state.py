@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradwidget._attributes import asked, is_lazy
 from gradwidget._errors import OutputTypeError
 from gradwidget._module_holdings import LIMIT, LOOKS, Holding, Search, inside, is_scripted, modules
 from gradwidget._outputs import is_tensor
@@ -30,7 +31,8 @@ class StateRow:
     unregistered attribute; "... of a layer in ..." for what such a layer holds;
     computed. `moves` is whether `.to()` takes it along, `saved` whether `state_dict()` has it, `in_parameters` whether
     `.parameters()` finds it; `trained` is that and `requires_grad`. `same_as` is an earlier name of the same tensor, ""
-    for none. `shape` is None where there is none (layers, lazy parameters).
+    for none. `shape` is None where there is none (layers, lazy parameters). `stale` is whether a tensor that does not
+    move has a dtype or a device of no registered one, as what `.to()` left behind has.
     """
 
     name: str
@@ -46,6 +48,7 @@ class StateRow:
     trained: bool
     same_as: str
     remedy: str
+    stale: bool = False
 
     @property
     def in_state_dict(self) -> bool:
@@ -226,7 +229,7 @@ def _try(module: Any, held: list[Holding]) -> _Tried:
 
 
 def _is_meta(value: Any) -> bool:
-    return is_tensor(value) and bool(value.is_meta)
+    return is_tensor(value) and bool(asked(value, "is_meta"))
 
 
 def _everything(module: Any, held: list[Holding]) -> list[Any]:
@@ -250,16 +253,15 @@ def _twin(module: Any, held: list[Holding], everything: list[Any]) -> Any:
 
 def _stand_in(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the same shape and type on the CPU that takes the memory of one element."""
-    if torch.nn.parameter.is_lazy(tensor):
+    tracked = bool(asked(tensor, "requires_grad"))
+    if is_lazy(tensor):
         kind: Any = type(tensor)
-        lazy: torch.Tensor = (
-            kind(requires_grad=tensor.requires_grad) if issubclass(kind, torch.nn.Parameter) else kind()
-        )
+        lazy: torch.Tensor = kind(requires_grad=tracked) if issubclass(kind, torch.nn.Parameter) else kind()
         return lazy
     form = form_of(tensor)
-    dtype = tensor.dtype if not tensor.is_quantized else torch.uint8
+    dtype = torch.uint8 if asked(tensor, "is_quantized") else asked(tensor, "dtype")
     plain = torch.zeros((), dtype=dtype, device="cpu").expand(form.shape or ())
-    asks = tensor.requires_grad and (dtype.is_floating_point or dtype.is_complex)
+    asks = tracked and (dtype.is_floating_point or dtype.is_complex)
     if issubclass(type(tensor), torch.nn.Parameter):
         return torch.nn.Parameter(plain, requires_grad=asks)
     return plain.requires_grad_(asks)
@@ -280,6 +282,15 @@ def _by_kind(problem: str, held: list[Holding]) -> _Tried:
 def _rows(held: list[Holding], tried: _Tried) -> Iterator[StateRow]:
     _, moved, saved, found, _ = tried
     first: dict[int, str] = {}
+    registered: set[str] = set()
+    dtypes: list[str] = []
+    devices: list[str] = []
+    for one in held:
+        if one.kind.endswith(("parameter", "buffer")) and is_tensor(one.value):
+            registered.add(one.name)
+            form = form_of(one.value)
+            devices.append(form.device)
+            dtypes += [form.dtype] * _is_cast(one.value)
     for one in held:
         if one.value is not None and one.name in moved and one.kind.endswith(("parameter", "buffer")):
             first.setdefault(id(one.value), one.name)
@@ -290,7 +301,7 @@ def _rows(held: list[Holding], tried: _Tried) -> Iterator[StateRow]:
             lazy = "lazy" in one.kind
             form = form_of(value)
             shown = Form(None, form.dtype, form.device) if lazy else form
-            tracked = bool(value.requires_grad)
+            tracked = bool(asked(value, "requires_grad"))
             row = StateRow(
                 one.name,
                 one.kind,
@@ -306,15 +317,38 @@ def _rows(held: list[Holding], tried: _Tried) -> Iterator[StateRow]:
                 "" if first[id(value)] == one.name else first[id(value)],
                 "",
             )
-            yield replace(row, remedy=_remedy(one, row))
+            behind = "" if row.moves or row.kind.startswith("computed") else _behind(one.value, row, dtypes, devices)
+            remedy = _remedy(one, row, second=row.same_as in registered)
+            yield replace(row, remedy=": ".join(filter(None, (behind, remedy))), stale=bool(behind))
         else:
             # A computed weight goes where its parametrization goes.
             computed = value is None
             row = StateRow(one.name, one.kind, None, "", "", "", computed, False, False, False, False, "", "")
-            yield replace(row, remedy=_remedy(one, row))
+            yield replace(row, remedy=_remedy(one, row, second=False))
 
 
-def _remedy(one: Holding, row: StateRow) -> str:
+def _is_cast(tensor: torch.Tensor) -> bool:
+    """Whether `.to(dtype)` of a module casts such a tensor."""
+    dtype = asked(tensor, "dtype")
+    return bool(dtype.is_floating_point or dtype.is_complex)
+
+
+def _behind(tensor: torch.Tensor, row: StateRow, dtypes: list[str], devices: list[str]) -> str:
+    """How a tensor that does not move differs from all that do, as a clause; "" where it does not."""
+    still, moved = [], []
+    if dtypes and row.dtype not in dtypes and _is_cast(tensor):
+        still.append(row.dtype)
+        moved.append(" and ".join(dict.fromkeys(dtypes)))
+    if devices and row.device not in devices:
+        still.append(f"on {row.device}")
+        moved.append(f"on {' and '.join(dict.fromkeys(devices))}")
+    if not still:
+        return ""
+    return f"a stale copy, still {' '.join(still)} while what .to() moves is {' '.join(moved)} (it did not move)"
+
+
+def _remedy(one: Holding, row: StateRow, *, second: bool) -> str:
+    """What helps. `second` is whether it is a second reference to what is registered."""
     attribute, kind = one.attribute, row.kind
     if kind.startswith("computed"):
         return f"computed by {one.via} in each forward pass: train and save what it is computed from"
@@ -330,7 +364,7 @@ def _remedy(one: Holding, row: StateRow) -> str:
         return f"self.add_module({variable!r}, {variable}), and read self.{variable} in the function"
     if kind.startswith("layer in"):
         return f"{_registered(one)}: then its parameters are found, moved and saved"
-    if " in a plain " in kind and row.same_as:
+    if " in a plain " in kind and second:
         if kind.startswith("parameter"):
             return ""
         return f"a second reference that goes stale when .to() replaces the buffer: read {row.same_as} instead"
@@ -343,17 +377,20 @@ def _remedy(one: Holding, row: StateRow) -> str:
         what = "ParameterDict" if "dict" in kind else "ParameterList"
         return f"self.register_buffer(...) for each constant, nn.{what} for what learns"
     if kind == "plain tensor":
-        if row.same_as:
+        if second:
             return f"a second reference that goes stale when .to() replaces the buffer: read {row.same_as} instead"
         if row.moves and not row.saved:
-            return f"self.register_buffer({attribute!r}, ...), to save it too"
+            return f"self.register_buffer({attribute!r}, ...) instead of self.{attribute} = ..., to save it too"
         if row.requires_grad and _has_history(one.value):
             return (
                 "keeps the whole graph that made it alive: store its .detach() instead, as a buffer to move and save it"
             )
         if row.requires_grad:
             return f"self.{attribute} = nn.Parameter(...): then it is moved, saved, and found by .parameters()"
-        return f"self.register_buffer({attribute!r}, ...), or nn.Parameter(...) if it shall learn"
+        return (
+            f"self.register_buffer({attribute!r}, ...) instead of self.{attribute} = ..., or nn.Parameter(...) if it "
+            "shall learn"
+        )
     return ""
 
 
@@ -387,7 +424,7 @@ def _as_name(path: str) -> str:
 
 def _has_history(tensor: torch.Tensor) -> bool:
     try:
-        return tensor.grad_fn is not None
+        return asked(tensor, "grad_fn") is not None
     except RuntimeError:  # a stale view
         return True
 

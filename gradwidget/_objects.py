@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gradwidget._attributes import asked, called, marks
 from gradwidget._memory import Extent, counter_of, extent_of, extent_of_array, hidden
 from gradwidget._summary import form_of, is_wrapped, readable, unobserved
 from gradwidget._walk import Form, Node, describe_op, is_leaf
@@ -119,7 +120,7 @@ def look(pairs: Iterable[tuple[str, Any]], *, brief: bool = False) -> list[Seen]
     held = [_read(value, "_base", default=None) for value in tensors]
     held += [_read(value, "grad", default=None) for value in tensors if _has_grad(value)]
     budget = BRIEFLY if brief else COMPARED_IN_ALL
-    dtypes = {value.dtype for value, _ in named.values() if type(value) is not np.ndarray}
+    dtypes = {asked(value, "dtype") for value, _ in named.values() if type(value) is not np.ndarray}
     rounded = sum(dtype.is_floating_point for dtype in dtypes) > 1
     found = []
     for number, (identity, (value, names)) in enumerate(named.items()):
@@ -152,11 +153,10 @@ def _tensor(
     leaf = history.error == "" and bool(_read(tensor, "is_leaf", default=True))
     tracked = bool(_read(tensor, "requires_grad", default=False))
     base = _read(tensor, "_base", default=None)
-    inference = torch.Tensor.is_inference(tensor)
+    inference = called(tensor, "is_inference")
     retains = not leaf and bool(_read(tensor, "retains_grad", default=False))
     grad = _read(tensor, "grad", default=None) if leaf or retains else None
-    marks: dict[str, Any] = object.__getattribute__(tensor, "__dict__")
-    parameter = issubclass(kind, torch.nn.Parameter) or marks.get("_is_param") is True
+    parameter = issubclass(kind, torch.nn.Parameter) or marks(tensor).get("_is_param") is True
     status = _status(form, history, inference=inference, tracked=tracked, parameter=parameter)
     if status == "leaf" and base is not None:
         status = _view_without_history(tensor, base)
@@ -255,7 +255,7 @@ def _array(number: int, array: Any, names: tuple[str, ...]) -> Seen:
 
 def _read(tensor: torch.Tensor, name: str, *, default: Any) -> Any:
     try:
-        return _getter(name)(tensor)
+        return asked(tensor, name)
     except Exception:
         return default
 
@@ -263,11 +263,6 @@ def _read(tensor: torch.Tensor, name: str, *, default: Any) -> Any:
 def _has_grad(tensor: torch.Tensor) -> bool:
     """Whether `.grad` can be read without a warning."""
     return bool(_read(tensor, "is_leaf", default=False) or _read(tensor, "retains_grad", default=False))
-
-
-def _getter(name: str) -> Any:
-    """Torch's own way to read an attribute of a tensor, whatever a subclass has under that name."""
-    return getattr(torch.Tensor, name).__get__
 
 
 def _view_without_history(tensor: torch.Tensor, base: torch.Tensor) -> str:
@@ -279,7 +274,7 @@ def _view_without_history(tensor: torch.Tensor, base: torch.Tensor) -> str:
         return "no_grad view"
     try:
         with torch.enable_grad():
-            node = _getter("grad_fn")(tensor.view_as(tensor))
+            node = asked(called(tensor, "view_as", tensor), "grad_fn")
         if node is not None and node.next_functions[0][0] is not None:
             return "leaf"
         made = torch._C._autograd._get_creation_meta(tensor)
@@ -372,11 +367,11 @@ def _histories(values: list[Any], near: int) -> dict[int, _History]:
         if type(value) is np.ndarray:
             continue
         try:
-            node = _getter("grad_fn")(value)
+            node = asked(value, "grad_fn")
             if node is None:
                 continue
             ends[id(value)] = node
-            owners[node, int(_getter("output_nr")(value))] = id(value)
+            owners[node, int(asked(value, "output_nr"))] = id(value)
         except Exception as error:  # a stale view
             found[id(value)] = _History(error=str(error)[:120] or type(error).__name__)
     known = {id(value) for value in values}

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from gradwidget._attributes import asked, called
 from gradwidget._errors import NoGraphError, OutputTypeError
 from gradwidget._walk import Node, is_node
 
@@ -128,24 +129,25 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
     """
     with torch._C.DisableTorchFunction():
         try:
-            node = tensor.grad_fn
+            node = asked(tensor, "grad_fn")
         except RuntimeError as error:
             raise NoGraphError(
                 "is a view whose history is no longer valid: it was made under no_grad and its base was changed in "
-                f"place since (torch says: {str(error).splitlines()[0][:120]}).",
+                f"place since (torch says: {_first_line(error)[:120]}).",
                 "Make the view outside of no_grad.",
             ) from None
         if node is not None:
-            return node, tensor.output_nr
-        if tensor.is_inference():
+            return node, asked(tensor, "output_nr")
+        if called(tensor, "is_inference"):
             raise NoGraphError(
                 "was made under inference_mode(), which records nothing.",
                 "Run the forward pass without inference_mode(), and without eval loops that use it.",
             )
-        if not tensor.requires_grad:
-            if not (tensor.is_floating_point() or tensor.is_complex()):
+        if not asked(tensor, "requires_grad"):
+            dtype = asked(tensor, "dtype")
+            if not (dtype.is_floating_point or dtype.is_complex):
                 raise NoGraphError(
-                    f"is a tensor of {str(tensor.dtype).removeprefix('torch.')}, which can't have gradients.",
+                    f"is a tensor of {str(dtype).removeprefix('torch.')}, which can't have gradients.",
                     "Give a floating point tensor; argmax, round, comparisons and integer casts end the graph.",
                 )
             raise NoGraphError(
@@ -165,7 +167,7 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
             )
         try:
             with torch.inference_mode(False):
-                return torch.autograd.graph.get_gradient_edge(tensor).node, 0
+                return _gathering(tensor), 0
         except AttributeError:  # inside of torch.func all that is made is wrapped
             raise NoGraphError(
                 "is a leaf whose place in the graph can't be read inside of a transform of torch.func.",
@@ -173,7 +175,7 @@ def edge_of(tensor: torch.Tensor) -> tuple[Node, int]:
             ) from None
         except RuntimeError as error:  # strided nested tensors: torch makes a view of them for it
             raise NoGraphError(
-                f"is a leaf whose node torch can't make ({str(error).splitlines()[0][:80]}).",
+                f"is a leaf whose node torch can't make ({_first_line(error)[:80]}).",
                 "Give what is computed from it.",
             ) from None
 
@@ -190,14 +192,34 @@ def is_no_grad_view(tensor: torch.Tensor) -> bool:
     raises for stale views.
     """
     with torch._C.DisableTorchFunction():
-        base = tensor._base
-        if base is None or not tensor.requires_grad or tensor.grad_fn is not None or not base.requires_grad:
+        base = asked(tensor, "_base")
+        if base is None or not asked(tensor, "requires_grad") or asked(tensor, "grad_fn") is not None:
+            return False
+        if not asked(base, "requires_grad"):
             return False
         try:
-            torch.autograd.graph.get_gradient_edge(tensor)
-        except (AssertionError, AttributeError, RuntimeError):  # it has no node that could take a gradient
+            _gathering(tensor)
+        except (AttributeError, RuntimeError):  # it has no node that could take a gradient
             return True
         return False
+
+
+def _gathering(leaf: torch.Tensor) -> Node:
+    """The node that gathers a leaf's gradient, as `get_gradient_edge()` finds it, which would ask the leaf itself.
+
+    Raises:
+        AttributeError, RuntimeError: it has none.
+    """
+    with torch.enable_grad():
+        view = called(leaf, "view_as", leaf)
+    node: Node | None = asked(view, "grad_fn").next_functions[0][0]
+    if node is None:
+        raise RuntimeError("no node gathers its gradient")
+    return node
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0]
 
 
 def _wrong_type(values: tuple[Any, ...]) -> OutputTypeError:

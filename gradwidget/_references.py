@@ -17,7 +17,7 @@ from gradwidget._memory import LAZY, same_bytes
 from gradwidget._objects import Seen, TensorObject, look
 from gradwidget._outputs import is_tensor
 from gradwidget._references_words import about, said, title, verdict_of
-from gradwidget._relations import Relation, relate
+from gradwidget._relations import Others, Relation, relate
 
 CROWD = 8
 """Of many objects on one memory, or with the same numbers, so many are related to all others of these."""
@@ -73,7 +73,8 @@ class References:
         self._memory_of = {key: memory.id for memory in self.memory for key in memory.objects}
         self._hidden = {one.object.id: one.facts.hidden for one in seen}
         self._pairs = _pairs(seen, self.memory)
-        self._origins = _origins(seen, self._pairs)
+        self._others = Others(seen)
+        self._origins = _origins(seen, self._pairs, self._others)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ class References:
         order = list(self._by_name)
         if order.index(first) > order.index(second):
             first, second, a, b = second, first, b, a
-        return relate(a, b, (first, second))
+        return relate(a, b, (first, second), self._others)
 
     @property
     def relations(self) -> tuple[Relation, ...]:
@@ -117,7 +118,7 @@ class References:
             first, *others = one.object.names
             found += [relate(one, one, (first, other)) for other in others]
         for i, j in self._pairs:
-            relation = relate(self._seen[i], self._seen[j])
+            relation = relate(self._seen[i], self._seen[j], others=self._others)
             if relation.kind not in ("separate", "unknown", "inference"):
                 found.append(relation)
         return tuple(found)
@@ -418,12 +419,12 @@ _WORTH = (
 )
 
 
-def _origins(seen: list[Seen], pairs: list[tuple[int, int]]) -> dict[str, Relation]:
+def _origins(seen: list[Seen], pairs: list[tuple[int, int]], others: Others) -> dict[str, Relation]:
     """For each object the relation that says best what it comes from: the nearest kind, then the earliest source."""
     found: dict[str, tuple[tuple[bool, int, int], Relation]] = {}
     index = {one.object.name: i for i, one in enumerate(seen)}
     for i, j in pairs:
-        relation = relate(seen[i], seen[j])
+        relation = relate(seen[i], seen[j], others=others)
         if relation.kind not in _WORTH:
             continue
         d, s = index[relation.derived], index[relation.source]

@@ -14,7 +14,8 @@ _ABOUT = {
     "no_grad view": "{n} is a view made under no_grad: it says requires_grad=True, but no gradient ever arrives.",
     "early view": "{n} is a view taken before its base asked for gradients: it says requires_grad=True because its "
     "base does, but no gradient ever arrives.",
-    "stale view": "{n} is a view made under no_grad whose base was edited since: reading its grad_fn raises.",
+    "stale view": "{n} is a view made under no_grad, its history invalid: its base was changed in place, so that "
+    "reading {n}.grad_fn and {n}.is_leaf raises.",
     "inference": "{n} was made under inference_mode: it has no history, and autograd refuses to save it.",
     "integer": "{n} is of {dtype}, which can't have gradients.",
     "frozen": "{n} is a parameter with requires_grad=False: backward() leaves it alone.",
@@ -74,6 +75,7 @@ def title(one: TensorObject, relation: Relation | None, most: int = 0) -> str:
     if relation is None or relation.kind == "siblings":
         return "parameter, requires grad" if one.type == "Parameter" and one.status == "leaf" else plain
     source, part = relation.source, relation.part
+    made = "stale, made under no_grad" if one.status == "stale view" else "made under no_grad"
     # "a[:2]" says all, "all of a, as 2×2" is for the sentence below.
     of = part if part.startswith(f"{source}[") or part == f"{source}.T" else ""
     if most:
@@ -81,7 +83,7 @@ def title(one: TensorObject, relation: Relation | None, most: int = 0) -> str:
         source = middled(source, most)
     return {
         "view": f"view {of or f'of {source}'}",
-        "no_grad view": f"{of or f'view of {source}'}, made under no_grad",
+        "no_grad view": f"{of or f'view of {source}'}, {made}",
         "subclass": f"{source} as {one.type}",
         "detached": f"{of or source}, detached",
         "data": f"{source}.data{of.removeprefix(source)}",

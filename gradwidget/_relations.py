@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from string import Formatter
 from typing import NamedTuple
 
-from gradwidget._memory import LAZY, Extent, contains, overlap, part_of, same_bytes, same_storage
+from gradwidget._memory import LAZY, Extent, contains, is_dense, overlap, part_of, same_bytes, same_storage
 from gradwidget._objects import Seen
 
 Parts = tuple[tuple[str, bool], ...]
@@ -88,6 +89,12 @@ TOLD: dict[str, Told] = {
         "to {s}",
         "{e}",
     ),
+    "stale view": Told(
+        "{d} is a view of {s} made under no_grad{p}, its history invalid",
+        "its base was changed in place, so that reading {d}.grad_fn and {d}.is_leaf raises, as does every operation on "
+        "{d} outside of no_grad",
+        "{e}",
+    ),
     "early view": Told(
         "{d} is a view of {s}{p}, taken before {s} asked for gradients",
         "it says requires_grad=True because {s} does, but has no grad_fn, so no gradient ever arrives at it or passes "
@@ -102,6 +109,7 @@ TOLD: dict[str, Told] = {
     ),
     "siblings": Told("{d} and {s} are views of one tensor", "{g}", "{e}"),
     "parts": Told("{d} and {s} are parts of one memory", "{g}", "{e}"),
+    "through": Told("{d} and {s} share memory through {b}", "{t}, and no gradient passes between them", "{e}"),
     "inference view": Told(
         "{d} is a view of {s}{p}, both made under inference_mode",
         "neither has a history, so no gradient passes",
@@ -256,7 +264,44 @@ _ONE = {
 """What backward() does with one tensor under two names, by its status."""
 
 
-def relate(first: Seen, second: Seen, names: tuple[str, str] | None = None) -> Relation:
+class Others:
+    """What else was seen together with two objects: what both may come from."""
+
+    def __init__(self, seen: Iterable[Seen] = ()) -> None:
+        self._by_identity: dict[int, Seen] = {}
+        self._leaves: set[Extent] = set()
+        for one in seen:
+            self._by_identity[one.facts.identity] = one
+            if one.facts.extent is not None and one.object.status in ("leaf", "frozen"):
+                self._leaves.add(one.facts.extent)
+
+    def between(self, x: Seen, y: Seen) -> Seen | None:
+        """What one of two on one memory is a view of, where the other comes from that too and not from the view."""
+        for view, other in ((x, y), (y, x)):
+            base = self._by_identity.get(view.facts.base)
+            if base is None or base is other or other.facts.base == view.facts.base:
+                continue
+            whole, part, its = base.facts.extent, view.facts.extent, other.facts.extent
+            if whole is None or part is None or its is None or not same_storage(whole, its):
+                continue
+            # A twin of the view alone may be made of the view.
+            if (_form(its) == _form(whole) or not contains(part, its)) and not other.object.grad_fn:
+                return base
+        return None
+
+    def is_twin(self, one: Seen) -> bool:
+        """Whether an untracked object is one of a leaf, on the same memory and of the same form."""
+        return one.object.status == "untracked" and one.facts.extent in self._leaves
+
+
+_ALONE = Others()
+
+
+def _form(extent: Extent) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    return extent.first, extent.shape, extent.strides
+
+
+def relate(first: Seen, second: Seen, names: tuple[str, str] | None = None, others: Others = _ALONE) -> Relation:
     """The relation of two objects that were seen together; `names` are what they are called in it."""
     a, b = names or (first.object.name, second.object.name)
     if first.facts.identity == second.facts.identity:
@@ -266,11 +311,43 @@ def relate(first: Seen, second: Seen, names: tuple[str, str] | None = None) -> R
         if optimized and ".param_groups[" in a:
             a, b = b, a
         both = ".param_groups[" in a
-        return _told(kind, "optimized" if optimized and not both else kind, first, second, a, b)
+        return _told(kind, "optimized" if optimized and not both else kind, first, second, (a, b))
     kind, told, turned = _kind(first, second)
     if turned:
         first, second, a, b = second, first, b, a
-    return _told(kind, told, first, second, a, b)
+    base = others.between(first, second) if kind in _TWINS else None
+    if base is not None:
+        told_apart = tuple(_from_base(base, one, name) for one, name in ((second, b), (first, a)))
+        if all(told_apart):
+            return _told("siblings", "through", first, second, (a, b), base=base.object.name, apart=told_apart)
+    if told in _COPIED and (others.is_twin(first) or others.is_twin(second)):
+        # What was copied is rather the leaf.
+        kind, told = "separate", "same numbers"
+    return _told(kind, told, first, second, (a, b))
+
+
+_TWINS = frozenset({"siblings", "detached", "data", "parameter", "rewrapped", "subclass", "view"})
+_COPIED = frozenset({"copy", "plain copy", "plain move", "rewrapped"})
+_FROM_BASE = {
+    "view": "{n} is a view of {b} (gradients pass)",
+    "plain view": "{n} is a view of {b}",
+    "cut view": "{n} is a view of {b} whose history does not lead there",
+    "leaf view": "{n} is a view of {b} and a leaf of its own",
+    "early view": "{n} is a view of {b} without a history",
+    "no_grad view": "{n} is a view of {b} made under no_grad",
+    "stale view": "{n} is a view of {b} whose history is invalid",
+    "subclass": "{n} is {b} as another class",
+    "detached": "{n} is {b}.detach()",
+    "data": "{n} is {b}.data",
+    "parameter": "{n} is a parameter made on {b}",
+    "wrapped": "{n} is a leaf made on {b}",
+}
+
+
+def _from_base(base: Seen, one: Seen, name: str) -> str:
+    """What one object is to what two come from, as a clause; "" where it comes from there in no way that is told."""
+    _, key, turned = _kind(base, one)
+    return "" if turned else _FROM_BASE.get(key, "").format(n=name, b=base.object.name)
 
 
 def _kind(x: Seen, y: Seen) -> tuple[str, str, bool]:
@@ -309,7 +386,7 @@ def _far(x: Seen, y: Seen) -> bool:
 
 def _view(s: Seen, d: Seen) -> tuple[str, str]:
     if d.object.status in ("no_grad view", "stale view"):
-        return "no_grad view", "no_grad view"
+        return "no_grad view", d.object.status
     if d.facts.kind is not s.facts.kind and d.object.shape == s.object.shape:
         return "subclass", "subclass"
     if d.object.status == "early view":
@@ -330,13 +407,20 @@ def _cousins(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
     if x.facts.identity in y.facts.direct or y.facts.identity in x.facts.direct:
         turned = y.facts.identity in x.facts.direct
         return *(_view(y, x) if turned else _view(x, y)), turned
-    inside = [not d.object.grad_fn and contains(es, ed) for d, es, ed in ((y, ex, ey), (x, ey, ex))]
+    inside = [not d.object.grad_fn and _is_part(ed, es) for d, es, ed in ((y, ex, ey), (x, ey, ex))]
     if inside[0] and not (inside[1] and y.object.status == "result"):
         return *_view(x, y), False
     return (*_view(y, x), True) if inside[1] else ("siblings", "siblings", False)
 
 
-_RANK = {"result": 0, "leaf": 1, "no_grad view": 2, "early view": 2}
+def _is_part(inner: Extent, outer: Extent) -> bool:
+    """Whether an index or a change of form makes one of the other; else they are two views of what both come from."""
+    if _form(inner) == _form(outer):
+        return True
+    return contains(outer, inner) and (is_dense(outer) or part_of(inner, outer, "_").startswith(("_", "all of _")))
+
+
+_RANK = {"result": 0, "leaf": 1, "no_grad view": 2, "early view": 2, "stale view": 2}
 
 
 def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
@@ -359,11 +443,15 @@ def _sharing(x: Seen, y: Seen, ex: Extent, ey: Extent) -> tuple[str, str, bool]:
     made_leaf = y.object.status in ("leaf", "frozen") and (x.object.status != "leaf" or y.facts.parameter)
     turned = not made_leaf and _rank(y) < _rank(x) if all(inside) else inside[0]
     s, d = (y, x) if turned else (x, y)
-    if d.facts.parameter and not s.facts.parameter:
+    if d.facts.parameter:
         return "parameter", "parameter", turned
     if d.object.status == "leaf":
         return "rewrapped", "wrapped", turned
-    if d.object.status in ("no_grad view", "early view"):
+    if d.object.status in ("no_grad view", "early view", "stale view"):
+        return "siblings", "parts", turned
+    if d.object.grad_fn:  # what has a history is nobody's detach()
+        if s.facts.identity in d.facts.reaches:
+            return "view", "view", turned
         return "siblings", "parts", turned
     counted = _shares_counter(s, d)
     return ("data", "data", turned) if counted is False else ("detached", "detached", turned)
@@ -430,7 +518,9 @@ def _same_tail(a: str, b: str) -> bool:
     return bool(dot) and tail == b.partition(".")[2]
 
 
-def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
+def _told(
+    kind: str, key: str, s: Seen, d: Seen, called: tuple[str, str], *, base: str = "", apart: tuple[str, ...] = ()
+) -> Relation:
     source, derived = called
     es, ed = s.facts.extent, d.facts.extent
     shares = kind in SHARED or (es is not None and ed is not None and same_bytes(es, ed))
@@ -447,6 +537,8 @@ def _told(kind: str, key: str, s: Seen, d: Seen, *called: str) -> Relation:
         "f": _from_to(s, d),
         "n": " with the same numbers" if _same_numbers(s, d) else "",
         "u": _unreadable(s, d),
+        "b": base,
+        "t": ", ".join(apart),
     }
     told = [clause.replace("{e}", _edits(kind, s, d)).replace("{g}", _gradients(kind, s, d)) for clause in TOLD[key]]
     parts = _pieces(f"{told[0]}: {told[1]}; {told[2]}.", words)
@@ -522,6 +614,8 @@ def _edits(kind: str, s: Seen, d: Seen) -> str:
             "an in-place edit of {d} counts as one of {s} for backward(), and whether it changes the numbers of {s} "
             f"is up to the code of {code}, which is not run"
         )
+    if d.object.status == "stale view" and kind == "no_grad view":
+        return "an in-place edit of {d} raises too and changes {s} under no_grad, while one of {s} changes {d}"
     if kind == "no_grad view":
         return f"{_EDIT_BOTH} and raises outside of no_grad, while one of {{s}} changes {{d}}"
     if kind == "siblings":
@@ -580,5 +674,5 @@ def _pieces(template: str, words: dict[str, str]) -> list[tuple[str, bool]]:
         if text:
             found.append((text, False))
         if hole:
-            found.append((words[hole], hole in ("d", "s")))
+            found.append((words[hole], hole in ("d", "s", "b")))
     return found

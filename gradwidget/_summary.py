@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from gradwidget._attributes import asked, called, is_lazy
 from gradwidget._walk import Form
 
 Number: TypeAlias = "bool | int | float | complex"
@@ -110,10 +111,10 @@ def form_of(tensor: torch.Tensor) -> Form:
     """Shape, dtype and device of any tensor. Runs no code of a subclass."""
     with torch._C.DisableTorchFunction():
         try:
-            shape = tuple(int(n) for n in tensor.shape)
-        except Exception:  # nested tensors, lazy parameters, symbolic sizes
+            shape = None if is_lazy(tensor) else tuple(int(n) for n in asked(tensor, "shape"))
+        except Exception:  # nested tensors, symbolic sizes
             shape = None
-        return Form(shape, str(tensor.dtype).removeprefix("torch."), str(tensor.device))
+        return Form(shape, str(asked(tensor, "dtype")).removeprefix("torch."), str(asked(tensor, "device")))
 
 
 @contextmanager
@@ -144,11 +145,11 @@ def readable(tensor: torch.Tensor) -> tuple[torch.Tensor | None, str]:
     kind = type(tensor)
     if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
         return None, f"The values of a {kind.__name__} are not read, because that would run its code."
-    if tensor.is_meta:
+    if asked(tensor, "is_meta"):
         return None, "A meta tensor has a shape, but no values."
-    if tensor.is_nested:
+    if asked(tensor, "is_nested"):
         return None, "The values of a nested tensor are not shown."
-    plain = tensor.detach()
+    plain: torch.Tensor = called(tensor, "detach")
     if plain.layout is not torch.strided:
         return _dense(plain)
     if plain.is_quantized:
