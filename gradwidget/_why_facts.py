@@ -161,7 +161,7 @@ class Facts:
             try:
                 self.tensor.grad_fn  # noqa: B018  # reading it is the question
             except RuntimeError as error:
-                return str(error).splitlines()[0][:160]
+                return (str(error).splitlines() or [""])[0][:160]
         return ""
 
     @cached_property
