@@ -47,6 +47,12 @@ _LIBRARIES = (
     "/importlib/",
     "/copy.py",
 )
+_VIEWS = frozenset(
+    "Alias AsStrided Diagonal Expand Permute Reshape ReshapeAlias Select Slice Split SplitWithSizes Squeeze T Transpose "
+    "Unbind Unfold UnsafeView Unsqueeze View".split()
+)
+"""Operations that give views: what torch tells after an edit of the tensor that was viewed."""
+_STEPS = 50  # of the history of an edited tensor that is looked through
 _NODES = 20_000
 _WIDEST = 160  # of a line that is quoted
 _OF_GRAD = re.compile(r"(?:autograd\.|(?<![\w.]))grad\s*\(")
@@ -192,22 +198,55 @@ class Scene:
     # --- in-place edits ------------------------------------------------------------------------------------------
 
     @cached_property
+    def op(self) -> str:
+        """The operation whose output was changed, "" for a leaf."""
+        return _op_of(self.group("op"))
+
+    @cached_property
+    def size(self) -> tuple[int, ...]:
+        """The shape that the error tells."""
+        return tuple(int(n) for n in re.findall(r"\d+", self.group("shape")))
+
+    @cached_property
     @unobserved()
     def modified(self) -> list[str]:
-        """Names of tensors that are at the version that the error tells, and have its shape."""
-        shape = tuple(int(n) for n in re.findall(r"\d+", self.group("shape")))
+        """Names of tensors at the version that the error tells that can be what it tells of: the surest kind."""
         now = int(self.group("now") or -1)
-        found: dict[str, None] = {}
-        near: dict[str, None] = {}
+        edits = max(1, min(now - int(self.group("saved") or 0), _STEPS))
+        ranked: dict[int, dict[str, None]] = {}
         for name, tensor in self.scope.tensors:
-            if version_of(tensor) != now:
-                continue
             form = form_of(tensor).shape
-            if form == shape:
-                found[name] = None
-            elif form is not None and form[::-1] == shape:  # a weight is saved transposed
-                near[name] = None
-        return list(found or near)
+            if form is None or version_of(tensor) != now:
+                continue
+            rank = self._rank(tensor, tuple(form), edits)
+            if rank:
+                ranked.setdefault(rank, {})[name] = None
+        return list(ranked[min(ranked)]) if ranked else []
+
+    def _rank(self, tensor: torch.Tensor, form: tuple[Any, ...], edits: int) -> int:
+        """How well a tensor fits what was changed: 0 not at all, 1 the best."""
+        made = _history(tensor, edits)
+        if not self.op:  # nothing computed it
+            return 1 if form == self.size and not made else 0
+        if form == self.size and self.op in made:
+            return 1
+        if self.op not in _VIEWS:
+            return 0
+        if made[:1] == ["CopySlices"] and _is_part(self.size, form):
+            return 2
+        if made or (not tracked(tensor) and tensor._base is None):
+            return 0
+        if form in (self.size, self.size[::-1]):  # a weight is saved transposed
+            return 3
+        return 4 if _is_part(self.size, form) else 0
+
+    @cached_property
+    @unobserved()
+    def buffer(self) -> str:
+        """The tensor that was filled part by part, while parts of it were saved; "" if it was another edit."""
+        name = self.modified[0] if self.modified and self.op in _VIEWS else ""
+        tensor = self.tensor(name)
+        return name if tensor is not None and _history(tensor, 0) == ["CopySlices"] else ""
 
     @cached_property
     def victim(self) -> str:
@@ -215,7 +254,28 @@ class Scene:
         if self.modified:
             return " or ".join(self.modified[:3])
         shape = self.group("shape")
+        if self.op in _VIEWS:
+            return f"a view (a row, a slice, a transpose) of shape ({shape})"
         return f"a tensor of shape ({shape})" if self.match is not None and self.match.groupdict() else "a tensor"
+
+    @cached_property
+    def layers(self) -> list[str]:
+        """Layers in scope that work in place; where one follows what the error tells of, that one."""
+        found: dict[str, str] = {}
+        after: dict[str, str] = {}
+        for path, module in self.scope.modules:
+            inside = object.__getattribute__(module, "__dict__")
+            if inside.get("inplace") is True:
+                found.setdefault(path, f"{path} is {type(module).__name__}(inplace=True)")
+            before = ""
+            if issubclass(type(module), torch.nn.Sequential):
+                for key, child in (inside.get("_modules") or {}).items():
+                    here = object.__getattribute__(child, "__dict__") if child is not None else {}
+                    if here.get("inplace") is True and before.lower() == self.op.lower():
+                        name = f"{path}.{key}"
+                        after.setdefault(name, f"{name} is {type(child).__name__}(inplace=True)")
+                    before = type(child).__name__
+        return list((after or found).values())
 
     @cached_property
     def code_name(self) -> str:
@@ -224,11 +284,10 @@ class Scene:
     @cached_property
     def output_of(self) -> str:
         """Which operation had made it; an in-place layer after that is the usual culprit."""
-        op = re.sub(r"Backward\d*$", "", self.group("op"))
-        if not op:
+        if not self.op:
             return ""
-        inplace = ": look for `inplace=True` in the layers after it" if not self.modified else ""
-        return f"it was the output of {op}{inplace}"
+        inplace = not self.modified and self.op not in _VIEWS
+        return f"it was the output of {self.op}{': look for `inplace=True` in the layers after it' if inplace else ''}"
 
     @cached_property
     def saved_by(self) -> str:
@@ -688,11 +747,8 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     evidence = [fill(text) for text in leaf.evidence]
     evidence += leaf.more(scene) if leaf.more is not None else ()
     cause, remedy = fill(leaf.cause), fill(leaf.remedy)
-    if leaf.kind == "inplace-modified" and any(_is_leaf(scene.tensor(name)) for name in scene.modified):
-        remedy = (
-            "Run all `backward()` calls before `optimizer.step()` (the usual cause), or run the forward pass "
-            "again after it."
-        )
+    if leaf.kind == "inplace-modified":
+        cause, remedy = _of_edit(scene, cause, remedy)
     if leaf.kind in ("unused-input", "untracked-input") and (asked := scene.asked_of_grad) is not None:
         inner = about(asked[1], (asked[0],), scene.scope, asked[2])
         cause, remedy = f"{cause} {inner.cause}", inner.remedy
@@ -724,6 +780,60 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
         cause = cause.replace("a tensor", name, 1)
     return worded(Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence]))))
+
+
+_PARTS = "Collect the parts in a list and join them at the end, `torch.stack(parts)`; or read a copy: "
+
+
+def _of_edit(scene: Scene, cause: str, remedy: str) -> tuple[str, str]:
+    """Cause and remedy of an edit in place, by what was edited."""
+    if any(_is_leaf(scene.tensor(name)) for name in scene.modified):
+        if scene.edits and not any(".step()" in edit for edit in scene.edits):
+            return cause, remedy
+        return cause, (
+            "Run all `backward()` calls before `optimizer.step()` (the usual cause), or run the forward pass "
+            "again after it."
+        )
+    if scene.buffer:
+        cause = cause.replace("had saved it for", "had saved a part of it for", 1)
+        return cause, f"{_PARTS}`{scene.buffer}[i].clone()`."
+    if scene.modified or not scene.op:
+        return cause, remedy
+    if scene.op in _VIEWS:
+        return (
+            cause,
+            f"{_PARTS}`x[i].clone()`. If an optimizer stepped between forward and backward, let it step after.",
+        )
+    layers = "; ".join(scene.layers[:3])
+    cause = cause.replace(" was changed in place", f", the output of {scene.op}, was changed in place", 1)
+    cause += f" What came after it did that: {layers or 'a layer with `inplace=True`, `+=` or `x[i] = ...`'}."
+    where = f"in {scene.layers[0].split(' ')[0]}" if len(scene.layers) == 1 else f"in the layer after {scene.op}"
+    return cause, (
+        f"Set `inplace=False` {where}; in code of your own use the out-of-place form, `x = x + 1` instead of `+=`."
+    )
+
+
+def _op_of(name: str) -> str:
+    return re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
+
+
+def _history(tensor: torch.Tensor, edits: int) -> list[str]:
+    """The operation that gave a tensor, and those before its last edits in place; [] of a leaf."""
+    try:
+        node = tensor.grad_fn if tracked(tensor) else None
+    except RuntimeError:  # a stale view
+        return []
+    found: list[str] = []
+    while node is not None and len(found) <= edits:
+        found.append(_op_of(node.name()))
+        node = node.next_functions[0][0] if node.next_functions else None
+    return found
+
+
+def _is_part(part: tuple[int, ...], whole: tuple[Any, ...]) -> bool:
+    """Whether indexing and slicing can give one shape from another."""
+    sizes = iter(whole)
+    return part != whole and all(any(size >= one for size in sizes) for one in part)
 
 
 @unobserved()
