@@ -48,8 +48,27 @@ _LIBRARIES = (
     "/copy.py",
 )
 _VIEWS = frozenset(
-    "Alias AsStrided Diagonal Expand Permute Reshape ReshapeAlias Select Slice Split SplitWithSizes Squeeze T Transpose "
-    "Unbind Unfold UnsafeView Unsqueeze View".split()
+    (
+        "Alias",
+        "AsStrided",
+        "Diagonal",
+        "Expand",
+        "Permute",
+        "Reshape",
+        "ReshapeAlias",
+        "Select",
+        "Slice",
+        "Split",
+        "SplitWithSizes",
+        "Squeeze",
+        "T",
+        "Transpose",
+        "Unbind",
+        "Unfold",
+        "UnsafeView",
+        "Unsqueeze",
+        "View",
+    )
 )
 """Operations that give views: what torch tells after an edit of the tensor that was viewed."""
 _STEPS = 50  # of the history of an edited tensor that is looked through
@@ -259,8 +278,8 @@ class Scene:
         return f"a tensor of shape ({shape})" if self.match is not None and self.match.groupdict() else "a tensor"
 
     @cached_property
-    def layers(self) -> list[str]:
-        """Layers in scope that work in place; where one follows what the error tells of, that one."""
+    def layers(self) -> tuple[list[str], bool]:
+        """Layers in scope that work in place, or those that follow what the error tells of; whether it is those."""
         found: dict[str, str] = {}
         after: dict[str, str] = {}
         for path, module in self.scope.modules:
@@ -275,7 +294,7 @@ class Scene:
                         name = f"{path}.{key}"
                         after.setdefault(name, f"{name} is {type(child).__name__}(inplace=True)")
                     before = type(child).__name__
-        return list((after or found).values())
+        return list((after or found).values()), bool(after)
 
     @cached_property
     def code_name(self) -> str:
@@ -804,10 +823,14 @@ def _of_edit(scene: Scene, cause: str, remedy: str) -> tuple[str, str]:
             cause,
             f"{_PARTS}`x[i].clone()`. If an optimizer stepped between forward and backward, let it step after.",
         )
-    layers = "; ".join(scene.layers[:3])
+    layers, after = scene.layers
     cause = cause.replace(" was changed in place", f", the output of {scene.op}, was changed in place", 1)
-    cause += f" What came after it did that: {layers or 'a layer with `inplace=True`, `+=` or `x[i] = ...`'}."
-    where = f"in {scene.layers[0].split(' ')[0]}" if len(scene.layers) == 1 else f"in the layer after {scene.op}"
+    if after:
+        cause += f" What comes after it does that: {'; '.join(layers[:3])}."
+    else:
+        also = f" In place works here: {'; '.join(layers[:3])}." if layers else ""
+        cause += f" What came after it did that: a layer with `inplace=True`, `+=` or `x[i] = ...`.{also}"
+    where = f"in {layers[0].split(' ')[0]}" if after else f"in the layer after {scene.op}"
     return cause, (
         f"Set `inplace=False` {where}; in code of your own use the out-of-place form, `x = x + 1` instead of `+=`."
     )
