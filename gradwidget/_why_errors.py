@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import linecache
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from types import FrameType
+from itertools import islice
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import torch
@@ -18,8 +20,18 @@ from gradwidget._inspect import Inspection
 from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
+from gradwidget._why_calls import PassCall, pass_call
 from gradwidget._why_scope import Scope, tracked
-from gradwidget._why_source import CONSTANT, CREATE_GRAPH, Spot, files_of, lines_of, remedy_for, without_history
+from gradwidget._why_source import (
+    BY_TEXT,
+    CONSTANT,
+    CREATE_GRAPH,
+    Spot,
+    files_of,
+    lines_of,
+    remedy_for,
+    without_history,
+)
 
 About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
 
@@ -36,6 +48,7 @@ _EDITED = re.compile(
     r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
     r"|([A-Za-z_][\w.]*)(?:\[[^\]]*\])+\s*=(?!=)"
 )
+_NAME = re.compile(r"[A-Za-z_][\w.\[\]'\"]*")
 _WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
 _LIBRARIES = (
     "/torch/",
@@ -82,7 +95,7 @@ class Scene:
 
     def __init__(self, error: BaseException, scope: Scope) -> None:
         self.text = str(error)
-        self._frame, self._line = _user_frame(error)
+        self._frame, self._line, self._column = _user_frame(error)
         self.scope = Scope.of_frame(self._frame) if self._frame is not None else scope
         if self._frame is not None:
             self.scope.tensors += scope.tensors
@@ -106,14 +119,38 @@ class Scene:
         return (self.match.groupdict().get(name) or "") if self.match is not None else ""
 
     @cached_property
+    def call(self) -> PassCall | None:
+        """The call that ran the pass, read from the source."""
+        if self._frame is None:
+            return None
+        index = re.search(r"element (\d+) of tensors", self.text)
+        return pass_call(self._frame.f_code.co_filename, self._line, self._column, int(index[1]) if index else 0)
+
+    @cached_property
     def target(self) -> str:
-        """The name on which backward() was called, "" unknown."""
+        """The expression on which backward() was called, or which `autograd.grad` was given; "" unknown."""
+        if self.call is not None:
+            return self.call.subject
         found = _TARGET.search(self.code)
         return "" if found is None else (found[1] or found[2] or "").removeprefix("(")
 
     @cached_property
     def loss(self) -> str:
-        return self.target or (self.scope.name_of(self.head) if self.head is not None else "") or "the output"
+        """The output in a sentence."""
+        if not self.target:
+            return (self.scope.name_of(self.head) if self.head is not None else "") or "the output"
+        return self.target if _NAME.fullmatch(self.target) else f"`{self.target}`"
+
+    @cached_property
+    def output(self) -> str:
+        """The output in code, as an argument."""
+        return self.target or self.operand
+
+    @cached_property
+    def operand(self) -> str:
+        """The output in code, before a dot."""
+        named = (self.call.operand if self.call is not None else "") or self.target
+        return named or (self.scope.name_of(self.head) if self.head is not None else "") or "loss"
 
     def tensor(self, name: str) -> torch.Tensor | None:
         return next((t for n, t in self.scope.tensors if n == name), None)
@@ -125,25 +162,50 @@ class Scene:
     @cached_property
     def head(self) -> torch.Tensor | None:
         """The target, or `y` of `y.sum().backward()`."""
+        if self.call is not None:
+            return self.tensor(self.target) if self.target_tensor is not None else self.tensor(self.call.head)
         found = _HEAD.search(self.code)
         return self.target_tensor if self.target_tensor is not None or found is None else self.tensor(found[1])
+
+    @cached_property
+    def name_of_head(self) -> str:
+        if self.call is not None and self.target_tensor is None:
+            return self.call.head
+        return self.target or self.scope.name_of(self.head)
+
+    @cached_property
+    def rootless(self) -> str:
+        """What has no graph: the name under the methods, if that has none already."""
+        return self.name_of_head if self.head is not None and not tracked(self.head) else self.loss
+
+    @cached_property
+    def inputs(self) -> str:
+        """What `autograd.grad` was asked for, in code."""
+        inputs = self.call.inputs if self.call is not None else ()
+        return inputs[0] if len(inputs) == 1 and inputs[0] else "inputs" if not inputs else f"[{', '.join(inputs)}]"
 
     @cached_property
     def asked_of_grad(self) -> tuple[torch.Tensor, torch.Tensor, str] | None:
         """Output, input and the input's name, where the line is `grad(loss, w)` with names that are known."""
         found = _GRAD.search(self.code)
-        if found is None:
+        if self.call is not None:
+            first, inputs = self.call.subject, list(self.call.inputs)
+        elif found is not None:
+            first, inputs = found[1], [name.strip() for name in found[2].split(",")]
+        else:
             return None
-        inputs = [name.strip() for name in found[2].split(",")]
         index = re.search(r"at index (\d+)", self.text)
         at = int(index[1]) if index else 0
         name = inputs[at] if at < len(inputs) else ""
-        output, wanted = self.tensor(found[1]), self.tensor(name)
+        output, wanted = self.tensor(first), self.tensor(name)
         return None if output is None or wanted is None else (output, wanted, name)
 
     @cached_property
     def wanted(self) -> str:
         """The name of the one input of a `grad(...)` line with any output, "" unknown."""
+        if self.call is not None:
+            name = self.call.inputs[0] if len(self.call.inputs) == 1 else ""
+            return name if self.tensor(name) is not None else ""
         found = re.search(r"grad\(.*,\s*[\[(]?([A-Za-z_]\w*)[\])]?\s*\)", self.code)
         return found[1] if found is not None and self.tensor(found[1]) is not None else ""
 
@@ -207,12 +269,18 @@ class Scene:
     @cached_property
     def by_grad(self) -> bool:
         """Whether the line calls `autograd.grad`, which writes no `.grad`."""
+        if self.call is not None:
+            return self.call.by_grad
         return bool(_OF_GRAD.search(self.code)) and ".backward(" not in self.code
 
     @cached_property
     def no_create_graph(self) -> str:
         """The call that asked `autograd.grad` for a gradient without a history, as a sentence."""
-        return without_history(Spot.of(self._frame, self._line), self.target)
+        spot = Spot.of(self._frame, self._line)
+        if self.call is None or self.target_tensor is not None:
+            return without_history(spot, self.target)
+        told = [without_history(spot, name) for name in self.call.names]
+        return next((one for one in told if one.startswith(BY_TEXT)), without_history(spot, self.call.head))
 
     # --- in-place edits ------------------------------------------------------------------------------------------
 
@@ -515,31 +583,31 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "no-graph",
         r"does not require grad and does not have a grad_fn",
-        "{s.loss} has no graph.{s.frozen}",
-        "Compute {s.loss} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, "
+        "{s.rootless} has no graph.{s.frozen}",
+        "Compute {s.rootless} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, "
         "`detach()`, numpy "
         "or `argmax` on the way.",
-        ("{s.loss}.grad_fn is None",),
+        ("{s.rootless}.grad_fn is None",),
     ),
     ErrorLeaf(
         "complex-output",
         r"only for real scalar outputs but got torch\.(?P<got>\w+)",
         "`backward()` without an argument wants one real number, and {s.loss} is complex ({got}).",
-        "Make it real first: `{s.loss}.abs()` or `{s.loss}.real`.",
+        "Make it real first: `{s.operand}.abs()` or `{s.operand}.real`.",
     ),
     ErrorLeaf(
         "not-scalar",
         r"grad can be implicitly created only for (?:scalar|real scalar) outputs",
         "`backward()` without an argument wants one real number, and {s.loss} has more elements{s.shape}.",
-        "Reduce it first: `{s.loss}.sum().backward()` or `.mean()`; or say how its elements count: "
-        "`{s.loss}.backward(torch.ones_like({s.loss}))`.",
+        "Reduce it first: `{s.operand}.sum().backward()` or `.mean()`; or say how its elements count: "
+        "`{s.operand}.backward(torch.ones_like({s.output}))`.",
         ("{s.form}",),
     ),
     ErrorLeaf(
         "seed-shape",
         r"Mismatch in shape: grad_output",
         "The gradient given to `backward()` has another shape than {s.loss}{s.shape}.",
-        "Give one of the same shape: `torch.ones_like({s.loss})`.",
+        "Give one of the same shape: `torch.ones_like({s.output})`.",
     ),
     ErrorLeaf(
         "unused-input",
@@ -776,8 +844,8 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         inner = about(scene.tensor(name), (), scene.scope, name)  # type: ignore[arg-type]
         cause, remedy = f"{name}.grad is None where this line wants a tensor. {inner.cause}", inner.remedy
         evidence += inner.evidence
-    if leaf.kind == "no-graph" and scene.head is not None:
-        inner = about(scene.head, (), scene.scope, scene.target or scene.scope.name_of(scene.head))
+    if leaf.kind == "no-graph" and scene.head is not None and not tracked(scene.head):
+        inner = about(scene.head, (), scene.scope, scene.name_of_head)
         cause = f"{cause} {inner.cause}"
         if inner.kind != "untracked" or inner.remedy in (CREATE_GRAPH, CONSTANT) or scene.scope.mode:
             remedy = inner.remedy
@@ -792,8 +860,8 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     if leaf.kind == "not-scalar" and scene.by_grad:
         cause = cause.replace("`backward()` without an argument", "`autograd.grad()` without `grad_outputs`")
         remedy = (
-            f"Reduce it first: `{scene.loss}.sum()`; or say how its elements count: "
-            f"`grad_outputs=torch.ones_like({scene.loss})`."
+            f"Reduce it first: `torch.autograd.grad({scene.operand}.sum(), {scene.inputs})`; or say how its elements "
+            f"count: `grad_outputs=torch.ones_like({scene.output})`."
         )
     if leaf.kind == "unused-input" and scene.asked_of_grad is None and (name := scene.wanted):
         remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
@@ -881,16 +949,22 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         one = one.__cause__ or one.__context__
 
 
-def _user_frame(error: BaseException) -> tuple[FrameType | None, int]:
-    """The innermost frame of the traceback that is the user's, and the line there."""
-    found: tuple[FrameType | None, int] = (None, 0)
+def _user_frame(error: BaseException) -> tuple[FrameType | None, int, int]:
+    """The innermost frame of the traceback that is the user's, the line there, and the column, -1 unknown."""
+    found: TracebackType | None = None
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename.replace("\\", "/")
         if not any(part in file for part in _LIBRARIES):
-            found = (step.tb_frame, step.tb_lineno)
+            found = step
         step = step.tb_next
-    return found
+    if found is None:
+        return None, 0, -1
+    column = None
+    if sys.version_info >= (3, 11):
+        positions = islice(found.tb_frame.f_code.co_positions(), found.tb_lasti // 2, None)
+        column = next(positions, (None, None, None, None))[2]
+    return found.tb_frame, found.tb_lineno, -1 if column is None else column
 
 
 def _below(here: Inspection, key: int) -> set[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -136,3 +138,107 @@ def test_a_buffer_out_of_reach_is_told_as_a_view():
     found = raised_by(program)
     assert "a view (a row, a slice, a transpose) of shape (4)" in found.cause
     assert "torch.stack" in found.remedy
+
+
+# --- what a pass was asked of -----------------------------------------------------------------------------------------
+
+
+def by_an_expression():
+    x = leaf()
+    torch.autograd.grad(x**2, x)
+
+
+def by_a_call():
+    x, D = leaf(), nn.Linear(3, 2)
+    torch.autograd.grad(D(x), x)
+
+
+def by_keywords():
+    x = leaf()
+    out = x * 2
+    torch.autograd.grad(outputs=out, inputs=x)
+
+
+def by_a_list():
+    x, w = leaf(), leaf()
+    torch.autograd.grad([x * w], [x, w])
+
+
+def by_many_lines():
+    x = leaf()
+    # fmt: off
+    torch.autograd.grad(
+        x.exp(),
+        x,
+    )
+    # fmt: on
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "seed"),
+    [
+        (by_an_expression, "torch.autograd.grad((x**2).sum(), x)", "torch.ones_like(x**2)"),
+        (by_a_call, "torch.autograd.grad(D(x).sum(), x)", "torch.ones_like(D(x))"),
+        (by_keywords, "torch.autograd.grad(out.sum(), x)", "torch.ones_like(out)"),
+        (by_a_list, "torch.autograd.grad((x * w).sum(), [x, w])", "torch.ones_like(x * w)"),
+        (by_many_lines, "torch.autograd.grad(x.exp().sum(), x)", "torch.ones_like(x.exp())"),
+    ],
+)
+def test_a_grad_of_many_elements_names_the_output(program, code, seed):
+    found = raised_by(program)
+    assert found.kind == "not-scalar"
+    assert f"`{code}`" in found.remedy
+    assert f"`grad_outputs={seed}`" in found.remedy
+    assert "x has more elements" not in found.cause
+
+
+def test_a_backward_of_an_expression_names_it():
+    def program():
+        x = leaf()
+        (x * 2).abs().backward()
+
+    found = raised_by(program)
+    assert "`(x * 2).abs()` has more elements" in found.cause
+    assert "`(x * 2).abs().sum().backward()`" in found.remedy
+    assert "the output" not in str(found)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a traceback tells lines only")
+def test_of_two_calls_on_a_line_the_one_that_raised_is_named():
+    def program():
+        x = leaf()
+        a, b = x * 2, x.sum()
+        a.backward(), b.backward()
+
+    assert "a has more elements" in raised_by(program).cause
+
+
+def test_a_sum_of_a_gradient_without_a_history_is_told_of_the_gradient():
+    def program():
+        x = leaf()
+        loss = (x**2).sum()
+        (g,) = torch.autograd.grad(loss, x)
+        torch.autograd.grad(g.sum(), x)
+
+    found = raised_by(program)
+    assert found.cause.startswith("g has no graph")
+    assert "g.sum has" not in str(found)
+    assert "create_graph=True" in found.remedy
+
+
+def test_what_has_no_graph_is_the_whole_expression_where_its_name_has_one():
+    def program():
+        x = leaf()
+        y = x * 2
+        y.detach().sum().backward()
+
+    assert "`y.detach().sum()` has no graph" in raised_by(program).cause
+
+
+def test_an_input_given_by_keyword_is_named():
+    def program():
+        x, w = leaf(), leaf()
+        out = x * 2
+        torch.autograd.grad(outputs=out.sum(), inputs=w)
+
+    assert "asked for w " in raised_by(program).cause
