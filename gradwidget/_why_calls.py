@@ -41,14 +41,10 @@ def pass_call(file: str, line: int, column: int, index: int) -> PassCall | None:
         column: where the call begins, -1 unknown.
         index: which output is meant, where there are several.
     """
-    lines = linecache.getlines(file)
-    if not 0 < len(lines) <= _LONGEST:
+    tree = _tree(file)
+    if tree is None:
         return None
-    text = "".join(lines)
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    text = "".join(linecache.getlines(file))
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and one.lineno <= line <= _end(one)]
     passes = [(one, *asked) for one in calls if (asked := _asked(one)) is not None]
     exact = [one for one in passes if (one[0].lineno, one[0].col_offset) == (line, column)]
@@ -68,17 +64,68 @@ def pass_call(file: str, line: int, column: int, index: int) -> PassCall | None:
     )
 
 
-def statement(file: str, line: int) -> ast.stmt | None:
-    """The innermost simple statement on a line, None if it can't be read."""
+def statement(file: str, line: int, column: int) -> ast.stmt | None:
+    """The innermost statement at a place, None if it can't be read."""
+    tree = _tree(file)
+    found = (
+        [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and one.lineno <= line <= _end(one)] if tree else []
+    )
+    before = [one for one in found if one.lineno < line or column < 0 or one.col_offset <= column]
+    return before[-1] if before else None
+
+
+class Loop(NamedTuple):
+    """A loop: its first line, and the names that it gives, with those that it may fill by a method."""
+
+    line: int
+    given: frozenset[str]
+    carried: frozenset[str]  # of them those that are computed from themselves
+
+
+def loop_around(file: str, line: int) -> Loop | None:
+    """The innermost loop around a line in the same function, None if there is none."""
+    tree = _tree(file)
+    if tree is None:
+        return None
+    spans = [
+        one for one in ast.walk(tree) if isinstance(one, (*_LOOPS, *_FUNCTIONS)) and one.lineno <= line <= _end(one)
+    ]
+    last = spans[-1] if spans else None
+    if last is None or not isinstance(last, _LOOPS):
+        return None
+    given = {one.id for one in ast.walk(last) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    carried = set()
+    for one in ast.walk(last):
+        if isinstance(one, (ast.Subscript, ast.Attribute)) and isinstance(one.ctx, ast.Store):
+            given.add(_root(one))
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            given.add(_root(one.value.func))
+        elif isinstance(one, ast.AugAssign):
+            carried.add(_root(one.target))
+        elif isinstance(one, ast.Assign):
+            used = {name.id for name in ast.walk(one.value) if isinstance(name, ast.Name)}
+            carried |= used & {n.id for target in one.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return Loop(last.lineno, frozenset(given), frozenset(carried))
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _tree(file: str) -> ast.Module | None:
     lines = linecache.getlines(file)
     if not 0 < len(lines) <= _LONGEST:
         return None
     try:
-        tree = ast.parse("".join(lines))
+        return ast.parse("".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and one.lineno <= line <= _end(one)]
-    return found[-1] if found else None
 
 
 def _end(node: ast.expr | ast.stmt) -> int:

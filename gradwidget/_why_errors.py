@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import sys
@@ -20,7 +21,7 @@ from gradwidget._inspect import Inspection
 from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
-from gradwidget._why_calls import PassCall, pass_call
+from gradwidget._why_calls import Loop, PassCall, loop_around, pass_call, statement
 from gradwidget._why_scope import Scope, tracked
 from gradwidget._why_source import (
     BY_TEXT,
@@ -86,6 +87,7 @@ _VIEWS = frozenset(
 """Operations that give views: what torch tells after an edit of the tensor that was viewed."""
 _STEPS = 50  # of the history of an edited tensor that is looked through
 _NODES = 20_000
+_SHORT = 60  # of code in a remedy
 _WIDEST = 160  # of a line that is quoted
 _OF_GRAD = re.compile(r"(?:autograd\.|(?<![\w.]))grad\s*\(")
 
@@ -102,6 +104,8 @@ class Scene:
             self.scope.modules += scope.modules
             self.scope.spot = Spot.of(self._frame, self._line)
         self.match: re.Match[str] | None = None
+        self.through: list[str] = []  # names in a freed graph that may be older than the loss
+        self.before: list[str] = []  # those computed before the loop, by the text
 
     @cached_property
     def place(self) -> str:
@@ -227,6 +231,35 @@ class Scene:
         return self.edited or "a leaf"
 
     @cached_property
+    def leaf_remedy(self) -> str:
+        """How the edit of the raising line is made, by its text."""
+        node = None
+        if self._frame is not None:
+            node = statement(self._frame.f_code.co_filename, self._line, self._column)
+        call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+        method = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        adds = isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub))
+        if adds or method in ("add_", "sub_"):
+            return (
+                f"Do updates inside `with torch.no_grad(): {self.leaf} -= lr * {self.leaf}.grad`, else use the "
+                "out-of-place form."
+            )
+        edit = ast.unparse(node) if isinstance(node, (ast.Expr, ast.AugAssign)) else ""
+        code = edit if 0 < len(edit) <= _SHORT else "..."
+        plain = method.rstrip("_")
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and hasattr(torch.Tensor, plain):
+            call.func.attr = plain
+            other = f"use the out-of-place form: `y = {ast.unparse(call)}`"
+        elif isinstance(node, ast.AugAssign):
+            other = "use the out-of-place form"
+        else:
+            other = f"do it on a copy: `y = {self.edited or 'x'}.clone()`"
+        return (
+            f"Do it inside of `no_grad` if it only sets values: `with torch.no_grad(): {code}`; if it belongs to the "
+            f"computation, {other}."
+        )
+
+    @cached_property
     def view(self) -> str:
         return self.edited or "a view"
 
@@ -249,12 +282,34 @@ class Scene:
         return "the tensor" if found is None else found[1]
 
     @cached_property
-    def base(self) -> str:
-        """What the edited view is a view of."""
-        tensor = self.tensor(self.edited)
-        with unobserved():
-            base = None if tensor is None else tensor._base
-        return self.scope.name_of(base) or "its base"
+    @unobserved()
+    def stale(self) -> tuple[str, str]:
+        """The view made under `no_grad` that torch refuses, and what it is a view of; "" unknown."""
+        own = self.tensor(self.edited) if "is being modified" in self.text else None
+        on_line = [(n, t) for n, t in self.scope.tensors if re.search(rf"(?<![\w.]){re.escape(n)}(?!\w)", self.code)]
+        for name, tensor in [*on_line, *self.scope.tensors]:
+            base = tensor._base
+            if base is not None and (tensor is own if own is not None else _refused(tensor)):
+                return name, self.scope.name_of(base)
+        return (self.edited if own is not None else ""), ""
+
+    @cached_property
+    def stale_view(self) -> str:
+        """What was changed, in a sentence."""
+        view, base = self.stale
+        other = base or ("the tensor that it is a view of" if view else "that other one")
+        changed = "it is" if "is being modified" in self.text else f"{other} (or another view of it) was"
+        return f"{view or 'A tensor'} was made under `no_grad` as a view of {base or 'another'}, and {changed} changed"
+
+    @cached_property
+    def stale_edits(self) -> list[str]:
+        _, base = self.stale
+        return self.edits_of([base]) if base and "is being modified" not in self.text else []
+
+    @cached_property
+    def stale_remedy(self) -> str:
+        view, base = self.stale
+        return f"Make {view or 'the view'} outside of `no_grad`, or change {base or 'its base'} inside of it"
 
     @cached_property
     def form(self) -> str:
@@ -394,8 +449,12 @@ class Scene:
     @cached_property
     def edits(self) -> list[str]:
         """Source lines that look as if they changed it in place."""
+        return self.edits_of(self.modified[:3])
+
+    def edits_of(self, names: list[str]) -> list[str]:
+        """Source lines that look as if they changed one of some names in place."""
         found = []
-        for name in self.modified[:3]:
+        for name in names:
             last = re.escape(name.rpartition(".")[2] if "." in name else name)
             pattern = re.compile(
                 rf"(?<![\w]){last}(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//)=(?!=)|(?<![\w]){last}(?:\[[^\]]*\])+\s*=(?!=)"
@@ -443,23 +502,38 @@ class Scene:
         """Which part of the graph was freed, and by what, as far as names tell."""
         here = self._graph()
         target = self.head
-        if here is None or target is None:
+        if here is None:
             return ""
-        start = here.find_tensor(target)
+        used = [target] if target is not None else [self.tensor(n) for n in (self.call.names if self.call else ())]
+        starts = [place for one in used if one is not None and (place := here.find_tensor(one)) is not None]
         nodes = here.nodes() or []
-        if start is None:
-            return ""
-        below = _below(here, start[0])
+        below = set().union(*(_below(here, key) for key, _ in starts))
         states = {k: {r.state for r in _saved.read(nodes[k])} for k in sorted(below)[:_NODES]}
         gone = {k for k, state in states.items() if "freed" in state}
         kept = {k for k, state in states.items() if "value" in state}
         roots = []
         for place in here.columns.outputs:
             name = here.name_of(place)
-            if place != start and name and not here.edges.consumers[place[0]] and _below(here, place[0]) & gone:
+            if place not in starts and name and not here.edges.consumers[place[0]] and _below(here, place[0]) & gone:
                 roots.append(name)
+        through: dict[int, str] = {}
+        for name, tensor in self.scope.tensors:
+            found = None if tensor is self.target_tensor else here.find_tensor(tensor)
+            if found is not None and found[0] in below and _below(here, found[0]) & gone:
+                through.setdefault(id(tensor), name)
         here.let_go()
         if not gone:
+            return ""
+        older, self.before = self._by_loop(list(dict.fromkeys(through.values())))
+        if self.before:
+            self.through = older
+            names = " and ".join(self.before[:3])
+            was, its = ("was", "its") if len(self.before) == 1 else ("were", "their")
+            return (
+                f"{names} {was} computed before the loop, and each iteration goes through {its} part of the graph "
+                f"again, which the first pass has freed."
+            )
+        if target is None:
             return ""
         parts = [here.names_of(k)[0] for k in sorted(gone) if here.names_of(k)]
         named = f" ({', '.join(parts[:3])})" if parts else ""
@@ -468,16 +542,34 @@ class Scene:
                 f"The part{named} that {self.loss} shares with {' and '.join(roots[:3])} was freed by that one's pass."
             )
         if kept:
+            self.through = older if self.loop is not None else []
             return (
                 f"Only a part{named} is freed: it belongs to an earlier iteration, as a hidden state that is "
                 f"carried over "
                 "without `detach()`."
             )
-        return (
-            f"All of it is freed: either backward() ran on {self.loss} before, or it builds on an earlier "
-            f"iteration, as by a "
-            "hidden state that is carried over without `detach()`."
-        )
+        self.through = older
+        told = f"All of it is freed: either backward() ran on {self.loss} before, or it builds on an earlier iteration"
+        if self.through:
+            return (
+                f"{told} by way of {' or '.join(self.through[:3])}: computed before the loop, or a hidden state that "
+                "is carried over without `detach()`."
+            )
+        return f"{told}, as by a hidden state that is carried over without `detach()`."
+
+    def _by_loop(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """Of tensors in a freed graph those that can be older than this iteration, and those that are by the text."""
+        loop = self.loop
+        if loop is None:
+            return names, []
+        roots = {name: re.split(r"[.\[]", name)[0] for name in names}
+        before = [n for n in names if "." not in n and roots[n] not in loop.given]
+        older = [n for n in names if n in before or "." in n or roots[n] in loop.carried]
+        return older, before
+
+    @cached_property
+    def loop(self) -> Loop | None:
+        return None if self._frame is None else loop_around(self._frame.f_code.co_filename, self._line)
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -531,10 +623,10 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "no-grad-view-modified",
         r"view was created in no_grad mode",
-        "{s.view} is a view made under `no_grad`, and it or its base ({s.base}) was changed in place with "
-        "gradients on: "
-        "autograd does not know which of the two you mean.",
-        "Make the view outside of `no_grad`, or do the change inside of it: `with torch.no_grad(): ...`.",
+        "{s.stale_view} in place with gradients on: autograd does not know whether the change is to be differentiated.",
+        "{s.stale_remedy}: `with torch.no_grad(): ...`.",
+        (),
+        lambda s: tuple(f"changed in {edit}" for edit in s.stale_edits),
     ),
     ErrorLeaf(
         "inference-view",
@@ -569,7 +661,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         r"a leaf Variable that requires grad (?:is being used in an in-place operation|has been moved)",
         "{s.leaf} is a leaf that requires a gradient, and it is changed in place: backward would not know its "
         "first value.",
-        "Do updates inside `with torch.no_grad(): {s.leaf} -= lr * {s.leaf}.grad`, else use the out-of-place form.",
+        "{s.leaf_remedy}",
     ),
     ErrorLeaf(
         "second-backward",
@@ -853,10 +945,13 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     if leaf.kind == "no-graph" and scene.no_create_graph and remedy not in (CREATE_GRAPH, CONSTANT):
         cause += "" if scene.no_create_graph in cause else f" {scene.no_create_graph}"
         remedy += f" {remedy_for(scene.no_create_graph)}"
+    if leaf.kind == "second-backward" and scene.through:
+        remedy = _of_older(scene, remedy)
     if leaf.kind == "second-backward" and scene.by_grad:
         cause = cause.replace("`backward()` frees what it has used", "a pass frees what it has used")
         cause = cause.replace("either backward() ran", "either a pass ran")
-        remedy = "Pass `retain_graph=True` to the first call, or ask for all inputs in one `autograd.grad` call."
+        again = "Pass `retain_graph=True` to the first call, or ask for all inputs in one `autograd.grad` call."
+        remedy = remedy.partition(" Else ")[0] + f" {again}" if scene.loop is not None and scene.through else again
     if leaf.kind == "not-scalar" and scene.by_grad:
         cause = cause.replace("`backward()` without an argument", "`autograd.grad()` without `grad_outputs`")
         remedy = (
@@ -867,6 +962,21 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
         cause = cause.replace("a tensor", name, 1)
     return worded(Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence]))))
+
+
+def _of_older(scene: Scene, remedy: str) -> str:
+    """The remedy where something in scope may be older than the iteration that failed."""
+    first = (scene.before or scene.through)[0]
+    every = " and ".join(scene.before[:3]) or first
+    if scene.loop is None:
+        return f"{remedy[:-1]}; if {first} was computed before a loop, compute it inside of it."
+    moved = f"if it was computed before the loop, compute {every} inside of it"
+    cut = f"if {first} is a hidden state that is carried on, cut it: `{first} = {first}.detach()` between iterations"
+    one, other = (f"Compute {every} inside of the loop", cut) if scene.before else (f"{cut[0].upper()}{cut[1:]}", moved)
+    return (
+        f"{one}; {other}. Else call `backward()` once, on the sum of the losses, or pass `retain_graph=True` in the "
+        "first call."
+    )
 
 
 _PARTS = "Collect the parts in a list and join them at the end, `torch.stack(parts)`; or read a copy: "
@@ -919,6 +1029,15 @@ def _history(tensor: torch.Tensor, edits: int) -> list[str]:
         found.append(_op_of(node.name()))
         node = node.next_functions[0][0] if node.next_functions else None
     return found
+
+
+def _refused(tensor: torch.Tensor) -> bool:
+    """Whether torch refuses to tell a view's history: it was made under `no_grad` and its base was changed."""
+    try:
+        _ = tensor.grad_fn
+    except RuntimeError:
+        return True
+    return False
 
 
 def _is_part(part: tuple[int, ...], whole: tuple[Any, ...]) -> bool:

@@ -242,3 +242,160 @@ def test_an_input_given_by_keyword_is_named():
         torch.autograd.grad(outputs=out.sum(), inputs=w)
 
     assert "asked for w " in raised_by(program).cause
+
+
+# --- a graph that was freed -------------------------------------------------------------------------------------------
+
+
+def test_what_was_computed_before_the_loop_is_named():
+    def program():
+        E = leaf()
+        feats = torch.tanh(E)
+        for _ in range(2):
+            loss = feats.pow(2).mean()
+            loss.backward()
+
+    found = raised_by(program)
+    assert "feats was computed before the loop" in found.cause
+    assert found.remedy.startswith("Compute feats inside of the loop")
+    assert "`feats = feats.detach()`" in found.remedy
+
+
+def test_what_is_computed_anew_in_each_iteration_is_not_blamed():
+    def program():
+        E, w = leaf(), leaf()
+        feats = torch.tanh(E)
+        for _ in range(2):
+            out = (feats * w).exp()
+            loss = out.mean()
+            loss.backward()
+
+    found = raised_by(program)
+    assert "feats was computed before the loop" in found.cause
+    assert "out " not in found.cause
+
+
+def test_a_state_carried_through_the_loop_is_named():
+    def program():
+        w = leaf()
+        h = torch.zeros(3)
+        for _ in range(2):
+            h = torch.tanh(h * w + 1)
+            loss = h.pow(2).mean()
+            loss.backward()
+
+    found = raised_by(program)
+    assert "by way of h" in found.cause
+    assert found.remedy.startswith("If h is a hidden state that is carried on, cut it: `h = h.detach()`")
+    assert "compute h inside" in found.remedy
+
+
+def test_of_a_grad_in_a_loop_too():
+    def program():
+        E = leaf()
+        feats = torch.tanh(E)
+        for _ in range(2):
+            torch.autograd.grad(feats.pow(2).mean(), E)
+
+    found = raised_by(program)
+    assert "feats was computed before the loop" in found.cause
+    assert "Compute feats inside of the loop" in found.remedy
+    assert "backward()" not in str(found)
+
+
+def test_a_loss_without_a_name_in_a_loop():
+    def program():
+        E, target = leaf(), torch.zeros(3)
+        scaled = E * E
+        feats = torch.tanh(scaled)
+        for _ in range(2):
+            nn.functional.mse_loss(feats, target).backward()
+
+    found = raised_by(program)
+    assert "`nn.functional.mse_loss(feats, target)`" in found.cause
+    assert "scaled and feats were computed before the loop" in found.cause
+    assert "Compute scaled and feats inside of the loop" in found.remedy
+
+
+def test_a_step_between_that_runs_twice_without_a_loop():
+    def program():
+        y = leaf().exp()
+        loss = y.pow(2).mean()
+        loss.backward()
+        loss.backward()
+
+    found = raised_by(program)
+    assert "ran on loss before" in found.cause
+    assert "y" in found.cause
+    assert "retain_graph=True" in found.remedy
+
+
+# --- views and leaves -------------------------------------------------------------------------------------------------
+
+
+def test_a_no_grad_view_whose_base_was_changed_is_named_with_its_base():
+    def program():
+        table, w = torch.zeros(3, 3), leaf()
+        with torch.no_grad():
+            row = table[0]
+        table[1] = w * 2
+        (row * w).sum().backward()
+
+    found = raised_by(program)
+    assert found.kind == "no-grad-view-modified"
+    assert found.cause.startswith("row was made under `no_grad` as a view of table, and table (or another view of it)")
+    assert "`table[1] = w * 2`" in str(found)
+    assert "Make row outside of `no_grad`" in found.remedy
+    assert "a view is a view" not in str(found)
+
+
+def test_a_no_grad_view_that_was_changed_is_named_with_its_base():
+    def program():
+        table = leaf() * 2
+        with torch.no_grad():
+            part = table[:2]
+        part.mul_(2)
+
+    assert raised_by(program).cause.startswith("part was made under `no_grad` as a view of table, and it is changed")
+
+
+def test_a_no_grad_view_without_a_name():
+    def program():
+        table, w = torch.zeros(3, 3), leaf()
+        with torch.no_grad():
+            rows = (row for row in [table[0]])
+        table[1] = w * 2
+        (next(rows) * w).sum().backward()
+
+    assert raised_by(program).cause.startswith("A tensor was made under `no_grad` as a view of another")
+
+
+def test_an_edit_of_a_leaf_that_is_no_update_is_not_told_as_one():
+    def program():
+        img = leaf()
+        img.clamp_(0, 1)
+
+    found = raised_by(program)
+    assert found.kind == "leaf-inplace"
+    assert "lr" not in found.remedy
+    assert "`with torch.no_grad(): img.clamp_(0, 1)`" in found.remedy
+    assert "`y = img.clamp(0, 1)`" in found.remedy
+
+
+def test_an_edit_without_an_out_of_place_form_is_told_to_be_made_on_a_copy():
+    def program():
+        w = leaf()
+        w.normal_()
+
+    found = raised_by(program)
+    assert "`with torch.no_grad(): w.normal_()`" in found.remedy
+    assert "lr" not in found.remedy
+    assert "`y = w.clone()`" in found.remedy
+
+
+def test_an_update_of_a_leaf_is_still_told_as_one():
+    def program():
+        w = leaf()
+        w -= 0.1
+
+    assert "w -= lr * w.grad" in raised_by(program).remedy
