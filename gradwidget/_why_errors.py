@@ -449,7 +449,19 @@ class Scene:
     @cached_property
     def edits(self) -> list[str]:
         """Source lines that look as if they changed it in place."""
-        return self.edits_of(self.modified[:3])
+        return self.edits_of([*self.modified[:3], *self.viewed])
+
+    @cached_property
+    @unobserved()
+    def viewed(self) -> list[str]:
+        """What the first tensor that was changed is a view of, if that has a name."""
+        tensor = self.tensor(self.modified[0]) if self.modified else None
+        base = self.scope.name_of(tensor._base) if tensor is not None and tensor._base is not None else ""
+        return [base] if base else []
+
+    @cached_property
+    def view_of(self) -> str:
+        return f"{self.modified[0]} is a view of {self.viewed[0]}" if self.viewed else ""
 
     def edits_of(self, names: list[str]) -> list[str]:
         """Source lines that look as if they changed one of some names in place."""
@@ -617,7 +629,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "version {saved} was saved.",
         "Use the out-of-place form (`{s.code_name} = {s.code_name} + 1` instead of `+=`), or save a copy: "
         "`{s.code_name}.clone()` before the change.",
-        ("version {now}, saved at {saved}", "{s.output_of}", "{s.saved_by}"),
+        ("version {now}, saved at {saved}", "{s.output_of}", "{s.view_of}", "{s.saved_by}"),
         lambda s: (*(f"changed in {edit}" for edit in s.edits), *s.written),
     ),
     ErrorLeaf(
@@ -984,7 +996,7 @@ _PARTS = "Collect the parts in a list and join them at the end, `torch.stack(par
 
 def _of_edit(scene: Scene, cause: str, remedy: str) -> tuple[str, str]:
     """Cause and remedy of an edit in place, by what was edited."""
-    if any(_is_leaf(scene.tensor(name)) for name in scene.modified):
+    if any(_is_leaf(scene.tensor(name)) for name in [*scene.modified, *scene.viewed]):
         if scene.edits and not any(".step()" in edit for edit in scene.edits):
             return cause, remedy
         return cause, (

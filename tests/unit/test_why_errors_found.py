@@ -140,6 +140,35 @@ def test_a_buffer_out_of_reach_is_told_as_a_view():
     assert "torch.stack" in found.remedy
 
 
+def test_a_row_of_a_weight_that_was_stepped_is_told_with_the_weight():
+    def program():
+        table = nn.Embedding(5, 3)
+        row = table.weight[0]
+        optimizer = torch.optim.SGD(table.parameters(), 0.1)
+        loss = (row * row).sum()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+        loss.backward()
+
+    found = raised_by(program)
+    assert "row is a view of table.weight" in str(found)
+    assert "`optimizer.step()`" in str(found)
+    assert "before `optimizer.step()`" in found.remedy
+
+
+def test_an_edit_of_what_a_row_is_taken_from_is_found():
+    def program():
+        y = leaf([[1.0, 2.0], [3.0, 4.0]]) * 2
+        row = y[0]
+        loss = (row * row).sum()
+        y[1] = 1
+        loss.backward()
+
+    found = raised_by(program)
+    assert found.cause.startswith("row was changed in place")
+    assert "`y[1] = 1`" in str(found)
+
+
 # --- what a pass was asked of -----------------------------------------------------------------------------------------
 
 
@@ -224,6 +253,17 @@ def test_a_sum_of_a_gradient_without_a_history_is_told_of_the_gradient():
     assert found.cause.startswith("g has no graph")
     assert "g.sum has" not in str(found)
     assert "create_graph=True" in found.remedy
+
+
+def test_of_several_outputs_the_one_without_a_graph_is_named():
+    def program():
+        x, w = leaf(), torch.ones(3)
+        y = x * 2
+        torch.autograd.grad([y.sum(), w.sum()], [x])
+
+    found = raised_by(program)
+    assert found.cause.startswith("w has no graph")
+    assert "By the source text" not in found.cause  # it comes from no gradient
 
 
 def test_what_has_no_graph_is_the_whole_expression_where_its_name_has_one():
