@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from types import FrameType
+from itertools import islice
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import torch
@@ -18,8 +21,18 @@ from gradwidget._inspect import Inspection
 from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
 from gradwidget._summary import form_of, unobserved
+from gradwidget._why_calls import Loop, PassCall, loop_around, pass_call, statement
 from gradwidget._why_scope import Scope, tracked
-from gradwidget._why_source import CONSTANT, CREATE_GRAPH, Spot, files_of, lines_of, remedy_for, without_history
+from gradwidget._why_source import (
+    BY_TEXT,
+    CONSTANT,
+    CREATE_GRAPH,
+    Spot,
+    files_of,
+    lines_of,
+    remedy_for,
+    without_history,
+)
 
 About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
 
@@ -36,6 +49,7 @@ _EDITED = re.compile(
     r"([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//|)=(?!=)|([A-Za-z_][\w.]*)(?:\[[^\]]*\])*\.[a-z]\w*_\("
     r"|([A-Za-z_][\w.]*)(?:\[[^\]]*\])+\s*=(?!=)"
 )
+_NAME = re.compile(r"[A-Za-z_][\w.\[\]'\"]*")
 _WHO = re.compile(r"([A-Za-z_][\w.]*)\.(?:numpy|requires_grad_|requires_grad|retain_grad|register_hook)\b")
 _LIBRARIES = (
     "/torch/",
@@ -47,7 +61,33 @@ _LIBRARIES = (
     "/importlib/",
     "/copy.py",
 )
+_VIEWS = frozenset(
+    (
+        "Alias",
+        "AsStrided",
+        "Diagonal",
+        "Expand",
+        "Permute",
+        "Reshape",
+        "ReshapeAlias",
+        "Select",
+        "Slice",
+        "Split",
+        "SplitWithSizes",
+        "Squeeze",
+        "T",
+        "Transpose",
+        "Unbind",
+        "Unfold",
+        "UnsafeView",
+        "Unsqueeze",
+        "View",
+    )
+)
+"""Operations that give views: what torch tells after an edit of the tensor that was viewed."""
+_STEPS = 50  # of the history of an edited tensor that is looked through
 _NODES = 20_000
+_SHORT = 60  # of code in a remedy
 _WIDEST = 160  # of a line that is quoted
 _OF_GRAD = re.compile(r"(?:autograd\.|(?<![\w.]))grad\s*\(")
 
@@ -57,13 +97,15 @@ class Scene:
 
     def __init__(self, error: BaseException, scope: Scope) -> None:
         self.text = str(error)
-        self._frame, self._line = _user_frame(error)
+        self._frame, self._line, self._column = _user_frame(error)
         self.scope = Scope.of_frame(self._frame) if self._frame is not None else scope
         if self._frame is not None:
             self.scope.tensors += scope.tensors
             self.scope.modules += scope.modules
             self.scope.spot = Spot.of(self._frame, self._line)
         self.match: re.Match[str] | None = None
+        self.through: list[str] = []  # names in a freed graph that may be older than the loss
+        self.before: list[str] = []  # those computed before the loop, by the text
 
     @cached_property
     def place(self) -> str:
@@ -81,14 +123,38 @@ class Scene:
         return (self.match.groupdict().get(name) or "") if self.match is not None else ""
 
     @cached_property
+    def call(self) -> PassCall | None:
+        """The call that ran the pass, read from the source."""
+        if self._frame is None:
+            return None
+        index = re.search(r"element (\d+) of tensors", self.text)
+        return pass_call(self._frame.f_code.co_filename, self._line, self._column, int(index[1]) if index else 0)
+
+    @cached_property
     def target(self) -> str:
-        """The name on which backward() was called, "" unknown."""
+        """The expression on which backward() was called, or which `autograd.grad` was given; "" unknown."""
+        if self.call is not None:
+            return self.call.subject
         found = _TARGET.search(self.code)
         return "" if found is None else (found[1] or found[2] or "").removeprefix("(")
 
     @cached_property
     def loss(self) -> str:
-        return self.target or (self.scope.name_of(self.head) if self.head is not None else "") or "the output"
+        """The output in a sentence."""
+        if not self.target:
+            return (self.scope.name_of(self.head) if self.head is not None else "") or "the output"
+        return self.target if _NAME.fullmatch(self.target) else f"`{self.target}`"
+
+    @cached_property
+    def output(self) -> str:
+        """The output in code, as an argument."""
+        return self.target or self.operand
+
+    @cached_property
+    def operand(self) -> str:
+        """The output in code, before a dot."""
+        named = (self.call.operand if self.call is not None else "") or self.target
+        return named or (self.scope.name_of(self.head) if self.head is not None else "") or "loss"
 
     def tensor(self, name: str) -> torch.Tensor | None:
         return next((t for n, t in self.scope.tensors if n == name), None)
@@ -100,25 +166,50 @@ class Scene:
     @cached_property
     def head(self) -> torch.Tensor | None:
         """The target, or `y` of `y.sum().backward()`."""
+        if self.call is not None:
+            return self.tensor(self.target) if self.target_tensor is not None else self.tensor(self.call.head)
         found = _HEAD.search(self.code)
         return self.target_tensor if self.target_tensor is not None or found is None else self.tensor(found[1])
+
+    @cached_property
+    def name_of_head(self) -> str:
+        if self.call is not None and self.target_tensor is None:
+            return self.call.head
+        return self.target or self.scope.name_of(self.head)
+
+    @cached_property
+    def rootless(self) -> str:
+        """What has no graph: the name under the methods, if that has none already."""
+        return self.name_of_head if self.head is not None and not tracked(self.head) else self.loss
+
+    @cached_property
+    def inputs(self) -> str:
+        """What `autograd.grad` was asked for, in code."""
+        inputs = self.call.inputs if self.call is not None else ()
+        return inputs[0] if len(inputs) == 1 and inputs[0] else "inputs" if not inputs else f"[{', '.join(inputs)}]"
 
     @cached_property
     def asked_of_grad(self) -> tuple[torch.Tensor, torch.Tensor, str] | None:
         """Output, input and the input's name, where the line is `grad(loss, w)` with names that are known."""
         found = _GRAD.search(self.code)
-        if found is None:
+        if self.call is not None:
+            first, inputs = self.call.subject, list(self.call.inputs)
+        elif found is not None:
+            first, inputs = found[1], [name.strip() for name in found[2].split(",")]
+        else:
             return None
-        inputs = [name.strip() for name in found[2].split(",")]
         index = re.search(r"at index (\d+)", self.text)
         at = int(index[1]) if index else 0
         name = inputs[at] if at < len(inputs) else ""
-        output, wanted = self.tensor(found[1]), self.tensor(name)
+        output, wanted = self.tensor(first), self.tensor(name)
         return None if output is None or wanted is None else (output, wanted, name)
 
     @cached_property
     def wanted(self) -> str:
         """The name of the one input of a `grad(...)` line with any output, "" unknown."""
+        if self.call is not None:
+            name = self.call.inputs[0] if len(self.call.inputs) == 1 else ""
+            return name if self.tensor(name) is not None else ""
         found = re.search(r"grad\(.*,\s*[\[(]?([A-Za-z_]\w*)[\])]?\s*\)", self.code)
         return found[1] if found is not None and self.tensor(found[1]) is not None else ""
 
@@ -138,6 +229,35 @@ class Scene:
     @cached_property
     def leaf(self) -> str:
         return self.edited or "a leaf"
+
+    @cached_property
+    def leaf_remedy(self) -> str:
+        """How the edit of the raising line is made, by its text."""
+        node = None
+        if self._frame is not None:
+            node = statement(self._frame.f_code.co_filename, self._line, self._column)
+        call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+        method = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        adds = isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub))
+        if adds or method in ("add_", "sub_"):
+            return (
+                f"Do updates inside `with torch.no_grad(): {self.leaf} -= lr * {self.leaf}.grad`, else use the "
+                "out-of-place form."
+            )
+        edit = ast.unparse(node) if isinstance(node, (ast.Expr, ast.AugAssign)) else ""
+        code = edit if 0 < len(edit) <= _SHORT else "..."
+        plain = method.rstrip("_")
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and hasattr(torch.Tensor, plain):
+            call.func.attr = plain
+            other = f"use the out-of-place form: `y = {ast.unparse(call)}`"
+        elif isinstance(node, ast.AugAssign):
+            other = "use the out-of-place form"
+        else:
+            other = f"do it on a copy: `y = {self.edited or 'x'}.clone()`"
+        return (
+            f"Do it inside of `no_grad` if it only sets values: `with torch.no_grad(): {code}`; if it belongs to the "
+            f"computation, {other}."
+        )
 
     @cached_property
     def view(self) -> str:
@@ -162,12 +282,34 @@ class Scene:
         return "the tensor" if found is None else found[1]
 
     @cached_property
-    def base(self) -> str:
-        """What the edited view is a view of."""
-        tensor = self.tensor(self.edited)
-        with unobserved():
-            base = None if tensor is None else tensor._base
-        return self.scope.name_of(base) or "its base"
+    @unobserved()
+    def stale(self) -> tuple[str, str]:
+        """The view made under `no_grad` that torch refuses, and what it is a view of; "" unknown."""
+        own = self.tensor(self.edited) if "is being modified" in self.text else None
+        on_line = [(n, t) for n, t in self.scope.tensors if re.search(rf"(?<![\w.]){re.escape(n)}(?!\w)", self.code)]
+        for name, tensor in [*on_line, *self.scope.tensors]:
+            base = tensor._base
+            if base is not None and (tensor is own if own is not None else _refused(tensor)):
+                return name, self.scope.name_of(base)
+        return (self.edited if own is not None else ""), ""
+
+    @cached_property
+    def stale_view(self) -> str:
+        """What was changed, in a sentence."""
+        view, base = self.stale
+        other = base or ("the tensor that it is a view of" if view else "that other one")
+        changed = "it is" if "is being modified" in self.text else f"{other} (or another view of it) was"
+        return f"{view or 'A tensor'} was made under `no_grad` as a view of {base or 'another'}, and {changed} changed"
+
+    @cached_property
+    def stale_edits(self) -> list[str]:
+        _, base = self.stale
+        return self.edits_of([base]) if base and "is being modified" not in self.text else []
+
+    @cached_property
+    def stale_remedy(self) -> str:
+        view, base = self.stale
+        return f"Make {view or 'the view'} outside of `no_grad`, or change {base or 'its base'} inside of it"
 
     @cached_property
     def form(self) -> str:
@@ -182,32 +324,71 @@ class Scene:
     @cached_property
     def by_grad(self) -> bool:
         """Whether the line calls `autograd.grad`, which writes no `.grad`."""
+        if self.call is not None:
+            return self.call.by_grad
         return bool(_OF_GRAD.search(self.code)) and ".backward(" not in self.code
 
     @cached_property
     def no_create_graph(self) -> str:
         """The call that asked `autograd.grad` for a gradient without a history, as a sentence."""
-        return without_history(Spot.of(self._frame, self._line), self.target)
+        spot = Spot.of(self._frame, self._line)
+        if self.call is None or self.target_tensor is not None:
+            return without_history(spot, self.target)
+        told = [without_history(spot, name) for name in self.call.names]
+        return next((one for one in told if one.startswith(BY_TEXT)), without_history(spot, self.call.head))
 
     # --- in-place edits ------------------------------------------------------------------------------------------
 
     @cached_property
+    def op(self) -> str:
+        """The operation whose output was changed, "" for a leaf."""
+        return _op_of(self.group("op"))
+
+    @cached_property
+    def size(self) -> tuple[int, ...]:
+        """The shape that the error tells."""
+        return tuple(int(n) for n in re.findall(r"\d+", self.group("shape")))
+
+    @cached_property
     @unobserved()
     def modified(self) -> list[str]:
-        """Names of tensors that are at the version that the error tells, and have its shape."""
-        shape = tuple(int(n) for n in re.findall(r"\d+", self.group("shape")))
+        """Names of tensors at the version that the error tells that can be what it tells of: the surest kind."""
         now = int(self.group("now") or -1)
-        found: dict[str, None] = {}
-        near: dict[str, None] = {}
+        edits = max(1, min(now - int(self.group("saved") or 0), _STEPS))
+        ranked: dict[int, dict[str, None]] = {}
         for name, tensor in self.scope.tensors:
-            if version_of(tensor) != now:
-                continue
             form = form_of(tensor).shape
-            if form == shape:
-                found[name] = None
-            elif form is not None and form[::-1] == shape:  # a weight is saved transposed
-                near[name] = None
-        return list(found or near)
+            if form is None or version_of(tensor) != now:
+                continue
+            rank = self._rank(tensor, tuple(form), edits)
+            if rank:
+                ranked.setdefault(rank, {})[name] = None
+        return list(ranked[min(ranked)]) if ranked else []
+
+    def _rank(self, tensor: torch.Tensor, form: tuple[Any, ...], edits: int) -> int:
+        """How well a tensor fits what was changed: 0 not at all, 1 the best."""
+        made = _history(tensor, edits)
+        if not self.op:  # nothing computed it
+            return 1 if form == self.size and not made else 0
+        if form == self.size and self.op in made:
+            return 1
+        if self.op not in _VIEWS:
+            return 0
+        if made[:1] == ["CopySlices"] and _is_part(self.size, form):
+            return 2
+        if made or (not tracked(tensor) and tensor._base is None):
+            return 0
+        if form in (self.size, self.size[::-1]):  # a weight is saved transposed
+            return 3
+        return 4 if _is_part(self.size, form) else 0
+
+    @cached_property
+    @unobserved()
+    def buffer(self) -> str:
+        """The tensor that was filled part by part, while parts of it were saved; "" if it was another edit."""
+        name = self.modified[0] if self.modified and self.op in _VIEWS else ""
+        tensor = self.tensor(name)
+        return name if tensor is not None and _history(tensor, 0) == ["CopySlices"] else ""
 
     @cached_property
     def victim(self) -> str:
@@ -215,7 +396,28 @@ class Scene:
         if self.modified:
             return " or ".join(self.modified[:3])
         shape = self.group("shape")
+        if self.op in _VIEWS:
+            return f"a view (a row, a slice, a transpose) of shape ({shape})"
         return f"a tensor of shape ({shape})" if self.match is not None and self.match.groupdict() else "a tensor"
+
+    @cached_property
+    def layers(self) -> tuple[list[str], bool]:
+        """Layers in scope that work in place, or those that follow what the error tells of; whether it is those."""
+        found: dict[str, str] = {}
+        after: dict[str, str] = {}
+        for path, module in self.scope.modules:
+            inside = object.__getattribute__(module, "__dict__")
+            if inside.get("inplace") is True:
+                found.setdefault(path, f"{path} is {type(module).__name__}(inplace=True)")
+            before = ""
+            if issubclass(type(module), torch.nn.Sequential):
+                for key, child in (inside.get("_modules") or {}).items():
+                    here = object.__getattribute__(child, "__dict__") if child is not None else {}
+                    if here.get("inplace") is True and before.lower() == self.op.lower():
+                        name = f"{path}.{key}"
+                        after.setdefault(name, f"{name} is {type(child).__name__}(inplace=True)")
+                    before = type(child).__name__
+        return list((after or found).values()), bool(after)
 
     @cached_property
     def code_name(self) -> str:
@@ -224,11 +426,10 @@ class Scene:
     @cached_property
     def output_of(self) -> str:
         """Which operation had made it; an in-place layer after that is the usual culprit."""
-        op = re.sub(r"Backward\d*$", "", self.group("op"))
-        if not op:
+        if not self.op:
             return ""
-        inplace = ": look for `inplace=True` in the layers after it" if not self.modified else ""
-        return f"it was the output of {op}{inplace}"
+        inplace = not self.modified and self.op not in _VIEWS
+        return f"it was the output of {self.op}{': look for `inplace=True` in the layers after it' if inplace else ''}"
 
     @cached_property
     def saved_by(self) -> str:
@@ -248,8 +449,24 @@ class Scene:
     @cached_property
     def edits(self) -> list[str]:
         """Source lines that look as if they changed it in place."""
+        return self.edits_of([*self.modified[:3], *self.viewed])
+
+    @cached_property
+    @unobserved()
+    def viewed(self) -> list[str]:
+        """What the first tensor that was changed is a view of, if that has a name."""
+        tensor = self.tensor(self.modified[0]) if self.modified else None
+        base = self.scope.name_of(tensor._base) if tensor is not None and tensor._base is not None else ""
+        return [base] if base else []
+
+    @cached_property
+    def view_of(self) -> str:
+        return f"{self.modified[0]} is a view of {self.viewed[0]}" if self.viewed else ""
+
+    def edits_of(self, names: list[str]) -> list[str]:
+        """Source lines that look as if they changed one of some names in place."""
         found = []
-        for name in self.modified[:3]:
+        for name in names:
             last = re.escape(name.rpartition(".")[2] if "." in name else name)
             pattern = re.compile(
                 rf"(?<![\w]){last}(?:\[[^\]]*\])*\s*(?:[-+*/@]|\*\*|//)=(?!=)|(?<![\w]){last}(?:\[[^\]]*\])+\s*=(?!=)"
@@ -297,23 +514,38 @@ class Scene:
         """Which part of the graph was freed, and by what, as far as names tell."""
         here = self._graph()
         target = self.head
-        if here is None or target is None:
+        if here is None:
             return ""
-        start = here.find_tensor(target)
+        used = [target] if target is not None else [self.tensor(n) for n in (self.call.names if self.call else ())]
+        starts = [place for one in used if one is not None and (place := here.find_tensor(one)) is not None]
         nodes = here.nodes() or []
-        if start is None:
-            return ""
-        below = _below(here, start[0])
+        below = set().union(*(_below(here, key) for key, _ in starts))
         states = {k: {r.state for r in _saved.read(nodes[k])} for k in sorted(below)[:_NODES]}
         gone = {k for k, state in states.items() if "freed" in state}
         kept = {k for k, state in states.items() if "value" in state}
         roots = []
         for place in here.columns.outputs:
             name = here.name_of(place)
-            if place != start and name and not here.edges.consumers[place[0]] and _below(here, place[0]) & gone:
+            if place not in starts and name and not here.edges.consumers[place[0]] and _below(here, place[0]) & gone:
                 roots.append(name)
+        through: dict[int, str] = {}
+        for name, tensor in self.scope.tensors:
+            found = None if tensor is self.target_tensor else here.find_tensor(tensor)
+            if found is not None and found[0] in below and _below(here, found[0]) & gone:
+                through.setdefault(id(tensor), name)
         here.let_go()
         if not gone:
+            return ""
+        older, self.before = self._by_loop(list(dict.fromkeys(through.values())))
+        if self.before:
+            self.through = older
+            names = " and ".join(self.before[:3])
+            was, its = ("was", "its") if len(self.before) == 1 else ("were", "their")
+            return (
+                f"{names} {was} computed before the loop, and each iteration goes through {its} part of the graph "
+                f"again, which the first pass has freed."
+            )
+        if target is None:
             return ""
         parts = [here.names_of(k)[0] for k in sorted(gone) if here.names_of(k)]
         named = f" ({', '.join(parts[:3])})" if parts else ""
@@ -322,16 +554,34 @@ class Scene:
                 f"The part{named} that {self.loss} shares with {' and '.join(roots[:3])} was freed by that one's pass."
             )
         if kept:
+            self.through = older if self.loop is not None else []
             return (
                 f"Only a part{named} is freed: it belongs to an earlier iteration, as a hidden state that is "
                 f"carried over "
                 "without `detach()`."
             )
-        return (
-            f"All of it is freed: either backward() ran on {self.loss} before, or it builds on an earlier "
-            f"iteration, as by a "
-            "hidden state that is carried over without `detach()`."
-        )
+        self.through = older
+        told = f"All of it is freed: either backward() ran on {self.loss} before, or it builds on an earlier iteration"
+        if self.through:
+            return (
+                f"{told} by way of {' or '.join(self.through[:3])}: computed before the loop, or a hidden state that "
+                "is carried over without `detach()`."
+            )
+        return f"{told}, as by a hidden state that is carried over without `detach()`."
+
+    def _by_loop(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """Of tensors in a freed graph those that can be older than this iteration, and those that are by the text."""
+        loop = self.loop
+        if loop is None:
+            return names, []
+        roots = {name: re.split(r"[.\[]", name)[0] for name in names}
+        before = [n for n in names if "." not in n and roots[n] not in loop.given]
+        older = [n for n in names if n in before or "." in n or roots[n] in loop.carried]
+        return older, before
+
+    @cached_property
+    def loop(self) -> Loop | None:
+        return None if self._frame is None else loop_around(self._frame.f_code.co_filename, self._line)
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -379,16 +629,16 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         "version {saved} was saved.",
         "Use the out-of-place form (`{s.code_name} = {s.code_name} + 1` instead of `+=`), or save a copy: "
         "`{s.code_name}.clone()` before the change.",
-        ("version {now}, saved at {saved}", "{s.output_of}", "{s.saved_by}"),
+        ("version {now}, saved at {saved}", "{s.output_of}", "{s.view_of}", "{s.saved_by}"),
         lambda s: (*(f"changed in {edit}" for edit in s.edits), *s.written),
     ),
     ErrorLeaf(
         "no-grad-view-modified",
         r"view was created in no_grad mode",
-        "{s.view} is a view made under `no_grad`, and it or its base ({s.base}) was changed in place with "
-        "gradients on: "
-        "autograd does not know which of the two you mean.",
-        "Make the view outside of `no_grad`, or do the change inside of it: `with torch.no_grad(): ...`.",
+        "{s.stale_view} in place with gradients on: autograd does not know whether the change is to be differentiated.",
+        "{s.stale_remedy}: `with torch.no_grad(): ...`.",
+        (),
+        lambda s: tuple(f"changed in {edit}" for edit in s.stale_edits),
     ),
     ErrorLeaf(
         "inference-view",
@@ -423,7 +673,7 @@ ERRORS: tuple[ErrorLeaf, ...] = (
         r"a leaf Variable that requires grad (?:is being used in an in-place operation|has been moved)",
         "{s.leaf} is a leaf that requires a gradient, and it is changed in place: backward would not know its "
         "first value.",
-        "Do updates inside `with torch.no_grad(): {s.leaf} -= lr * {s.leaf}.grad`, else use the out-of-place form.",
+        "{s.leaf_remedy}",
     ),
     ErrorLeaf(
         "second-backward",
@@ -437,31 +687,31 @@ ERRORS: tuple[ErrorLeaf, ...] = (
     ErrorLeaf(
         "no-graph",
         r"does not require grad and does not have a grad_fn",
-        "{s.loss} has no graph.{s.frozen}",
-        "Compute {s.loss} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, "
+        "{s.rootless} has no graph.{s.frozen}",
+        "Compute {s.rootless} from tensors with requires_grad=True, outside of `no_grad`, without `.item()`, "
         "`detach()`, numpy "
         "or `argmax` on the way.",
-        ("{s.loss}.grad_fn is None",),
+        ("{s.rootless}.grad_fn is None",),
     ),
     ErrorLeaf(
         "complex-output",
         r"only for real scalar outputs but got torch\.(?P<got>\w+)",
         "`backward()` without an argument wants one real number, and {s.loss} is complex ({got}).",
-        "Make it real first: `{s.loss}.abs()` or `{s.loss}.real`.",
+        "Make it real first: `{s.operand}.abs()` or `{s.operand}.real`.",
     ),
     ErrorLeaf(
         "not-scalar",
         r"grad can be implicitly created only for (?:scalar|real scalar) outputs",
         "`backward()` without an argument wants one real number, and {s.loss} has more elements{s.shape}.",
-        "Reduce it first: `{s.loss}.sum().backward()` or `.mean()`; or say how its elements count: "
-        "`{s.loss}.backward(torch.ones_like({s.loss}))`.",
+        "Reduce it first: `{s.operand}.sum().backward()` or `.mean()`; or say how its elements count: "
+        "`{s.operand}.backward(torch.ones_like({s.output}))`.",
         ("{s.form}",),
     ),
     ErrorLeaf(
         "seed-shape",
         r"Mismatch in shape: grad_output",
         "The gradient given to `backward()` has another shape than {s.loss}{s.shape}.",
-        "Give one of the same shape: `torch.ones_like({s.loss})`.",
+        "Give one of the same shape: `torch.ones_like({s.output})`.",
     ),
     ErrorLeaf(
         "unused-input",
@@ -688,11 +938,8 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     evidence = [fill(text) for text in leaf.evidence]
     evidence += leaf.more(scene) if leaf.more is not None else ()
     cause, remedy = fill(leaf.cause), fill(leaf.remedy)
-    if leaf.kind == "inplace-modified" and any(_is_leaf(scene.tensor(name)) for name in scene.modified):
-        remedy = (
-            "Run all `backward()` calls before `optimizer.step()` (the usual cause), or run the forward pass "
-            "again after it."
-        )
+    if leaf.kind == "inplace-modified":
+        cause, remedy = _of_edit(scene, cause, remedy)
     if leaf.kind in ("unused-input", "untracked-input") and (asked := scene.asked_of_grad) is not None:
         inner = about(asked[1], (asked[0],), scene.scope, asked[2])
         cause, remedy = f"{cause} {inner.cause}", inner.remedy
@@ -701,8 +948,8 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
         inner = about(scene.tensor(name), (), scene.scope, name)  # type: ignore[arg-type]
         cause, remedy = f"{name}.grad is None where this line wants a tensor. {inner.cause}", inner.remedy
         evidence += inner.evidence
-    if leaf.kind == "no-graph" and scene.head is not None:
-        inner = about(scene.head, (), scene.scope, scene.target or scene.scope.name_of(scene.head))
+    if leaf.kind == "no-graph" and scene.head is not None and not tracked(scene.head):
+        inner = about(scene.head, (), scene.scope, scene.name_of_head)
         cause = f"{cause} {inner.cause}"
         if inner.kind != "untracked" or inner.remedy in (CREATE_GRAPH, CONSTANT) or scene.scope.mode:
             remedy = inner.remedy
@@ -710,20 +957,105 @@ def _told_of(leaf: ErrorLeaf, match: re.Match[str], scene: Scene, about: About) 
     if leaf.kind == "no-graph" and scene.no_create_graph and remedy not in (CREATE_GRAPH, CONSTANT):
         cause += "" if scene.no_create_graph in cause else f" {scene.no_create_graph}"
         remedy += f" {remedy_for(scene.no_create_graph)}"
+    if leaf.kind == "second-backward" and scene.through:
+        remedy = _of_older(scene, remedy)
     if leaf.kind == "second-backward" and scene.by_grad:
         cause = cause.replace("`backward()` frees what it has used", "a pass frees what it has used")
         cause = cause.replace("either backward() ran", "either a pass ran")
-        remedy = "Pass `retain_graph=True` to the first call, or ask for all inputs in one `autograd.grad` call."
+        again = "Pass `retain_graph=True` to the first call, or ask for all inputs in one `autograd.grad` call."
+        remedy = remedy.partition(" Else ")[0] + f" {again}" if scene.loop is not None and scene.through else again
     if leaf.kind == "not-scalar" and scene.by_grad:
         cause = cause.replace("`backward()` without an argument", "`autograd.grad()` without `grad_outputs`")
         remedy = (
-            f"Reduce it first: `{scene.loss}.sum()`; or say how its elements count: "
-            f"`grad_outputs=torch.ones_like({scene.loss})`."
+            f"Reduce it first: `torch.autograd.grad({scene.operand}.sum(), {scene.inputs})`; or say how its elements "
+            f"count: `grad_outputs=torch.ones_like({scene.output})`."
         )
     if leaf.kind == "unused-input" and scene.asked_of_grad is None and (name := scene.wanted):
         remedy = f"Look at how {name} should enter the output; or pass `allow_unused=True`, which returns None for it."
         cause = cause.replace("a tensor", name, 1)
     return worded(Diagnosis(leaf.kind, cause, remedy, tuple(filter(None, [*_where(scene), *evidence]))))
+
+
+def _of_older(scene: Scene, remedy: str) -> str:
+    """The remedy where something in scope may be older than the iteration that failed."""
+    first = (scene.before or scene.through)[0]
+    every = " and ".join(scene.before[:3]) or first
+    if scene.loop is None:
+        return f"{remedy[:-1]}; if {first} was computed before a loop, compute it inside of it."
+    moved = f"if it was computed before the loop, compute {every} inside of it"
+    cut = f"if {first} is a hidden state that is carried on, cut it: `{first} = {first}.detach()` between iterations"
+    one, other = (f"Compute {every} inside of the loop", cut) if scene.before else (f"{cut[0].upper()}{cut[1:]}", moved)
+    return (
+        f"{one}; {other}. Else call `backward()` once, on the sum of the losses, or pass `retain_graph=True` in the "
+        "first call."
+    )
+
+
+_PARTS = "Collect the parts in a list and join them at the end, `torch.stack(parts)`; or read a copy: "
+
+
+def _of_edit(scene: Scene, cause: str, remedy: str) -> tuple[str, str]:
+    """Cause and remedy of an edit in place, by what was edited."""
+    if any(_is_leaf(scene.tensor(name)) for name in [*scene.modified, *scene.viewed]):
+        if scene.edits and not any(".step()" in edit for edit in scene.edits):
+            return cause, remedy
+        return cause, (
+            "Run all `backward()` calls before `optimizer.step()` (the usual cause), or run the forward pass "
+            "again after it."
+        )
+    if scene.buffer:
+        cause = cause.replace("had saved it for", "had saved a part of it for", 1)
+        return cause, f"{_PARTS}`{scene.buffer}[i].clone()`."
+    if scene.modified or not scene.op:
+        return cause, remedy
+    if scene.op in _VIEWS:
+        return (
+            cause,
+            f"{_PARTS}`x[i].clone()`. If an optimizer stepped between forward and backward, let it step after.",
+        )
+    layers, after = scene.layers
+    cause = cause.replace(" was changed in place", f", the output of {scene.op}, was changed in place", 1)
+    if after:
+        cause += f" What comes after it does that: {'; '.join(layers[:3])}."
+    else:
+        also = f" In place works here: {'; '.join(layers[:3])}." if layers else ""
+        cause += f" What came after it did that: a layer with `inplace=True`, `+=` or `x[i] = ...`.{also}"
+    where = f"in {layers[0].split(' ')[0]}" if after else f"in the layer after {scene.op}"
+    return cause, (
+        f"Set `inplace=False` {where}; in code of your own use the out-of-place form, `x = x + 1` instead of `+=`."
+    )
+
+
+def _op_of(name: str) -> str:
+    return re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
+
+
+def _history(tensor: torch.Tensor, edits: int) -> list[str]:
+    """The operation that gave a tensor, and those before its last edits in place; [] of a leaf."""
+    try:
+        node = tensor.grad_fn if tracked(tensor) else None
+    except RuntimeError:  # a stale view
+        return []
+    found: list[str] = []
+    while node is not None and len(found) <= edits:
+        found.append(_op_of(node.name()))
+        node = node.next_functions[0][0] if node.next_functions else None
+    return found
+
+
+def _refused(tensor: torch.Tensor) -> bool:
+    """Whether torch refuses to tell a view's history: it was made under `no_grad` and its base was changed."""
+    try:
+        _ = tensor.grad_fn
+    except RuntimeError:
+        return True
+    return False
+
+
+def _is_part(part: tuple[int, ...], whole: tuple[Any, ...]) -> bool:
+    """Whether indexing and slicing can give one shape from another."""
+    sizes = iter(whole)
+    return part != whole and all(any(size >= one for size in sizes) for one in part)
 
 
 @unobserved()
@@ -748,16 +1080,22 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         one = one.__cause__ or one.__context__
 
 
-def _user_frame(error: BaseException) -> tuple[FrameType | None, int]:
-    """The innermost frame of the traceback that is the user's, and the line there."""
-    found: tuple[FrameType | None, int] = (None, 0)
+def _user_frame(error: BaseException) -> tuple[FrameType | None, int, int]:
+    """The innermost frame of the traceback that is the user's, the line there, and the column, -1 unknown."""
+    found: TracebackType | None = None
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename.replace("\\", "/")
         if not any(part in file for part in _LIBRARIES):
-            found = (step.tb_frame, step.tb_lineno)
+            found = step
         step = step.tb_next
-    return found
+    if found is None:
+        return None, 0, -1
+    column = None
+    if sys.version_info >= (3, 11):
+        positions = islice(found.tb_frame.f_code.co_positions(), found.tb_lasti // 2, None)
+        column = next(positions, (None, None, None, None))[2]
+    return found.tb_frame, found.tb_lineno, -1 if column is None else column
 
 
 def _below(here: Inspection, key: int) -> set[int]:

@@ -135,8 +135,9 @@ def _statements(file: str, spot: Spot, number: int) -> Iterator[_Statement]:
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         given = frozenset(n for one in targets if one is not None for n in _names(one))
-        if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            given = _names(value.func.value)  # parts.append(...)
+        call = value if isinstance(node, ast.Expr) and isinstance(value, ast.Call) else None
+        if call is not None and isinstance(call.func, ast.Attribute) and _makes_graph(call) is None:
+            given = _names(call.func.value)  # parts.append(...)
         adds = isinstance(node, (ast.AugAssign, ast.Expr)) or any(
             isinstance(one, (ast.Subscript, ast.Attribute)) for one in targets
         )
