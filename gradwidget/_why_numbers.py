@@ -75,6 +75,47 @@ def _outside(v: Values) -> bool:
     return bool(out.all())
 
 
+def _power(v: Values) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    """Base, exponent, and the derivative by the base, None where they are not known."""
+    base, exponent = v.get("self", v.get("in0")), v.get("exponent", v.get("in1"))
+    if base is None or exponent is None:
+        return None
+    base = base if base.is_floating_point() else base.double()
+    exponent = exponent.to(base.device, base.dtype)
+    slope = torch.where(exponent == 0, 0.0, exponent * base ** (exponent - 1))  # torch takes 0 for x**0
+    return base, exponent, slope
+
+
+def _bad_power(v: Values) -> bool:
+    """Whether the derivative of a power is not finite where its base is 0 or negative."""
+    known = _power(v)
+    if known is None:
+        return not _innocent_power(v) and v.any(lambda t: t <= 0, "self", "in0")
+    base, exponent, slope = known
+    at_zero = (base == 0) & ~slope.isfinite()
+    return bool((at_zero | ((base < 0) & (slope.isnan() | ("by_exponent" in v)))).any())
+
+
+def _big_power(v: Values) -> bool:
+    """Whether a power or its derivative is infinite though its base is neither 0 nor infinite."""
+    known = _power(v)
+    if known is None:
+        return v.any(lambda t: t.isinf(), "result") or v.any(lambda t: t.abs() > 1, "self", "in0")
+    base, exponent, slope = known
+    big = slope.isinf() | (base**exponent).isinf()
+    return bool((big & (base != 0) & base.isfinite()).any())
+
+
+def _whole_power(v: Values) -> bool:
+    exponent = v.get("exponent", v.get("in1"))
+    return exponent is not None and bool((exponent == exponent.round()).all())
+
+
+def _innocent_power(v: Values) -> bool:
+    """Whether the exponent alone tells that the derivative is finite at each finite base."""
+    return _whole_power(v) and "by_exponent" not in v and v.all(lambda t: t >= 0, "exponent", "in1")
+
+
 def _never(_: Values) -> bool:
     return False
 
@@ -240,9 +281,17 @@ BAD: tuple[Classic, ...] = (
     Classic(
         "nan-pow",
         ("Pow", "PowBackward"),
-        lambda v: v.any(lambda t: t <= 0, "self", "in0"),
+        lambda v: _bad_power(v) and not _whole_power(v),
         "{at} has a base of 0 or less with an exponent whose derivative is infinite (or NaN) there.",
         "Keep the base positive: `x.clamp(min=1e-12) ** p`, with a bigger minimum for a negative p.",
+    ),
+    Classic(
+        "nan-pow",
+        ("Pow", "PowBackward"),
+        lambda v: _bad_power(v) and _whole_power(v),
+        "{at} has a base of 0 with a negative exponent (its derivative is infinite there), or a negative base whose "
+        "logarithm the gradient of the exponent takes.",
+        "Guard the base before: `torch.where(x == 0, 1.0, x) ** p`; for a gradient of the exponent keep it positive.",
     ),
     Classic(
         "nan-edge",
@@ -261,7 +310,7 @@ BAD: tuple[Classic, ...] = (
     Classic(
         "overflow",
         ("Pow",),
-        lambda v: v.any(lambda t: t.isinf(), "result") or v.any(lambda t: t.abs() > 1, "self", "in0"),
+        lambda v: _big_power(v),
         "{at} (or its derivative) has grown beyond what its dtype holds.",
         "Make its base smaller (`x / x.abs().max()`), or compute in a wider dtype: `.float()` for float16, `.double()` "
         "for float32.",
@@ -603,6 +652,10 @@ class Numbers:
         value = here.known_value((key, 0))
         if value is not None:
             found.setdefault("result", value)
+        if here.columns.ops[here.columns.op[key]].label == "Pow" and any(
+            here.columns.input[e] == 1 for e in here.edges.inputs[key]
+        ):
+            found["by_exponent"] = torch.ones(())
         plain = {name: readable(value)[0] for name, value in found.items()}
         return Values({name: value for name, value in plain.items() if value is not None and not value.is_complex()})
 
@@ -802,6 +855,8 @@ class Numbers:
         fitting = [one for one in BAD if label in one.ops]
         values = self._values(here, key)
         known = _TOLD & values.keys()
+        if label == "Pow" and not known and _safely(_innocent_power, values):
+            fitting = [one for one in fitting if one.kind != "nan-pow"]
         return [one for one in fitting if not known or one.holds is _never or _safely(one.holds, values)]
 
     @unobserved()
@@ -833,6 +888,13 @@ class Numbers:
         told = ((n, kind_of_numbers(t)) for n, t in plain if t.numel() <= COMPARED and t.is_floating_point())
         return tuple(f"{name} has {kind} too" for name, kind in told if kind in ("NaN", "infinity"))[:2]
 
+    @unobserved()
+    def _innocent(self, here: Inspection, key: int) -> bool:
+        """Whether an operation is a power with a whole exponent: its derivative is finite everywhere."""
+        if here.columns.ops[here.columns.op[key]].label != "Pow":
+            return False
+        return _safely(_innocent_power, self._values(here, key))
+
     def _likely(self) -> str:
         """The remedy for the one operation on the way that could have made it; "" if there are several."""
         here = self.f.here
@@ -840,8 +902,13 @@ class Numbers:
             return ""
         labels = {k: here.columns.ops[here.columns.op[k]].label for k in self.f.between}
         found = [
-            (k, one) for k, label in labels.items() for one in BAD if label in one.ops and one.kind not in _HARMLESS
+            (k, one)
+            for k, label in labels.items()
+            for one in BAD
+            if label in one.ops and one.kind not in _HARMLESS and not self._innocent(here, k)
         ]
+        if len({k for k, _ in found}) == 1 and found[0][1].kind == "nan-pow":
+            found = found[1:2] if _safely(_whole_power, self._values(here, found[0][0])) else found[:1]
         if len(found) != 1 or self._bad_in_scope():
             return ""
         key, one = found[0]
@@ -853,7 +920,11 @@ class Numbers:
         if here is None:
             return ""
         sure = {op for one in classics for op in one.ops} - (_FACTORS if classics is BAD else set())
-        found = [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in sure][:3]
+        found = [
+            _at(here, k)
+            for k in self.f.between
+            if here.columns.ops[here.columns.op[k]].label in sure and not (classics is BAD and self._innocent(here, k))
+        ][:3]
         return f" ({' or '.join(found)} could have)" if found else ""
 
     # --- bigger than expected, or changed ------------------------------------------------------------------------

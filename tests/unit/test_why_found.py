@@ -1,0 +1,88 @@
+"""`why` says what is so: causes that only look alike are not named, against plain torch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from gradwidget import GradWidget, why
+
+
+def leaf(value=(1.0, 2.0, 3.0)):
+    return torch.tensor(value, requires_grad=True)
+
+
+# --- powers -----------------------------------------------------------------------------------------------------------
+
+
+INNOCENT = {
+    "sqrt": (lambda x: (x**2).sqrt(), "nan-sqrt", "Sqrt"),
+    "log": (lambda x: (x**2).log(), "nan-log", "Log"),
+    "reciprocal": (lambda x: 1 / x**3, "nan-division", "Reciprocal"),
+    "where": (lambda x: torch.where(x > 0, (x**2).rsqrt(), x), "nan-sqrt", "Rsqrt"),
+    "division": (lambda x: x**2 / x, "nan-division", "Div"),
+}
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize(("made", "kind", "op"), INNOCENT.values(), ids=INNOCENT)
+def test_a_whole_power_is_not_blamed_for_what_comes_after_it(made, kind, op, watched):
+    x = leaf((-3.0, 0.0, 2.0))
+    loss = made(x).sum()
+    w = GradWidget(loss) if watched else None
+    loss.backward(retain_graph=True)
+    assert not x.grad.isfinite().all()
+    said = why(x)
+    assert said.kind == kind
+    assert op in said.cause
+    assert "Pow" not in said.cause
+    assert "** p" not in said.remedy
+    del w
+
+
+@pytest.mark.parametrize("made", [one for one, _, _ in INNOCENT.values()], ids=INNOCENT)
+def test_nor_is_it_a_candidate_after_all_was_freed(made):
+    x = leaf((-3.0, 0.0, 2.0))
+    loss = made(x).sum()
+    loss.backward()
+    said = why(x)
+    assert "Pow" not in said.cause
+    assert "** p" not in said.remedy
+
+
+def test_a_fractional_power_is_blamed_and_clamped():
+    x = leaf((-3.0, 0.0, 2.0))
+    (x**0.5).sum().backward()
+    loss = (x**0.5).sum()
+    said = why(x, loss)
+    assert said.kind == "nan-pow"
+    assert "clamp" in said.remedy
+
+
+def test_a_negative_whole_power_is_guarded_at_0_and_not_clamped():
+    x = leaf((-3.0, 0.0, 2.0))
+    loss = (x**-2).sum()
+    loss.backward(retain_graph=True)
+    assert x.grad[1].isinf()
+    assert x.grad[0].isfinite()
+    said = why(x, loss)
+    assert said.kind == "nan-pow"
+    assert "clamp" not in said.remedy
+
+
+def test_the_gradient_of_an_exponent_at_a_negative_base():
+    x, p = leaf((-3.0, 1.0, 2.0)), leaf(2.0)
+    loss = (x**p).sum()
+    loss.backward(retain_graph=True)
+    assert p.grad.isnan()
+    assert why(p, loss).kind == "nan-pow"
+
+
+def test_a_power_beyond_the_dtype_is_an_overflow():
+    x = leaf((1e30, -1.0))
+    loss = (x**3).sum()
+    loss.backward(retain_graph=True)
+    assert x.grad[0].isinf()
+    assert why(x, loss).kind == "overflow"
