@@ -631,6 +631,9 @@ class Facts:
         if cut.kind in ("copied", "rounded"):
             return f"{what}{where} holds {self._numbers_of(cut)}, so it could have been made from it"
         late = cut.source == self.name and self.is_leaf and not self.parameter
+        if cut.kind == "viewed":
+            before = f" (or before {self.name} required a gradient)" if late else ""
+            return f"{what} is a view of {cut.source} made under `no_grad`{before}{where}"
         or_late = f" (or {self.name} was used before `requires_grad_()` was called on it)" if late else ""
         return f"{what} was made from {cut.source} by {cut.how}{where}{or_late}"
 
@@ -646,6 +649,7 @@ class Facts:
             return f"{what} holds {self._numbers_of(cut)}; that may be a coincidence"
         told = {
             "detached": f"{what} shares memory with {cut.source} and has no history",
+            "viewed": f"{what} is a view of {cut.source} and has no history",
             "numpy": f"{what} shares memory with {cut.source} but not its storage: it went through numpy",
         }
         return told[cut.kind]
@@ -703,7 +707,7 @@ class Facts:
     @cached_property
     def elsewhere(self) -> str:
         """Where the graph is cut between a tensor that has a gradient and the outputs, if that is sure: a sentence."""
-        sure = self.cut is not None and self.cut.enters and self.cut.kind in ("detached", "numpy")
+        sure = self.cut is not None and self.cut.enters and self.cut.kind in ("detached", "viewed", "numpy")
         return f" For {self.outputs}, {self.cut_says}" if sure else ""
 
     @cached_property

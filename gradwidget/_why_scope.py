@@ -26,7 +26,7 @@ _INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lam
 class Cut(NamedTuple):
     """A tensor without history, and the tracked one that it was taken from.
 
-    `kind` is "detached", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a fact, equal
+    `kind` is "detached", "viewed", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a fact, equal
     numbers are a possibility only. `enters` is False where nothing tells that the output was computed from it.
     """
 
@@ -120,6 +120,13 @@ def shares_memory(one: torch.Tensor, other: torch.Tensor) -> str:
     except Exception:  # sparse tensors and subclasses have no storage
         return ""
     return "memory" if near else ""
+
+
+@unobserved()
+def _view_of(tensor: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether autograd knows one as a view of the other, or of what the other is a view of: no detach(), no .data."""
+    base = tensor._base
+    return base is not None and (base is source or base is source._base)
 
 
 @unobserved()
@@ -218,7 +225,9 @@ def cut_between(
     pairs = [(end, source) for end in ends for source in sources if end[1] is not source[1]][:PAIRS]
     for (name, tensor, key), (origin, source) in pairs:
         shared = shares_memory(tensor, source)
-        if shared == "storage":
+        if shared == "storage" and _view_of(tensor, source):
+            yield Cut("viewed", name, origin, "a view under `no_grad`", key)
+        elif shared == "storage":
             yield Cut("detached", name, origin, "detach() or .data", key)
         elif shared == "memory":
             yield Cut("numpy", name, origin, "numpy", key)

@@ -130,6 +130,14 @@ UNTRACKED: tuple[Leaf, ...] = (
         (_FLAG, "{f.key} stands in {f.module}._buffers"),
     ),
     Leaf(
+        "no-grad-view",
+        lambda f: not f.requires_grad and _cut_is(f, "viewed"),
+        "{f.name} is a view of {f.taken_from.source} (or of the same tensor as that) made under `no_grad`, or before "
+        "that required a gradient: it has no history, and no gradient ever passes from it.",
+        "Make the view outside of `no_grad`, and after `requires_grad_()`.",
+        (_FLAG, "{f.name}.grad_fn is None", "{f.name} is a view of {f.base}"),
+    ),
+    Leaf(
         "data",
         lambda f: not f.requires_grad and _cut_is(f, "detached") and "differ" in f.counters,
         "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `.data`, and autograd "
@@ -270,6 +278,14 @@ STRUCTURE: tuple[Leaf, ...] = (
         lambda f: f.asked and not f.reached and _trail_is(f, "detached"),
         "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says}",
         "Use {f.cut.source} there, without `detach()` or `.data`, if the gradient should pass.",
+        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
+    ),
+    Leaf(
+        "no-grad-view",
+        lambda f: f.asked and not f.reached and _trail_is(f, "viewed"),
+        "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says} No gradient ever passes from "
+        "{f.cut.name} to {f.cut.source}.",
+        "Make the view outside of `no_grad`, and after `requires_grad_()`.",
         ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(

@@ -86,3 +86,42 @@ def test_a_power_beyond_the_dtype_is_an_overflow():
     loss.backward(retain_graph=True)
     assert x.grad[0].isinf()
     assert why(x, loss).kind == "overflow"
+
+
+# --- views under no_grad ----------------------------------------------------------------------------------------------
+
+
+def test_a_view_under_no_grad_is_told_as_one():
+    x = leaf()
+    with torch.no_grad():
+        v = x[:2]
+    loss = (v * 2).sum()
+    said = why(x, loss)
+    assert said.kind == "no-grad-view"
+    assert "v is a view of x made under `no_grad`" in said.cause
+    assert "No gradient ever passes from v to x" in said.cause
+    assert "detach()" not in said.cause + said.remedy
+
+
+def test_a_view_under_no_grad_of_a_value_in_between():
+    x = leaf()
+    h = x * 2
+    y = leaf((1.0, 1.0))
+    with torch.no_grad():
+        v = h[:2]
+    loss = (v * y).sum()
+    loss.backward()
+    assert x.grad is None
+    said = why(x, loss)
+    assert said.kind == "no-grad-view"
+    assert "v is a view of h" in said.cause
+
+
+def test_detach_is_still_told_as_detach():
+    x = leaf()
+    y = leaf()
+    d = x.detach()
+    loss = (d * y).sum()
+    said = why(x, loss)
+    assert said.kind == "detached-upstream"
+    assert "detach() or .data" in said.cause
