@@ -538,6 +538,8 @@ class Facts:
         sources = self.leads_to[:_NAMED]
         output = [] if self.output is None or tracked(self.output) else [(self.outputs, self.output, -1)]
         plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t) and t is not self.output]
+        kept = self.scope.buffers()
+        loose = [one for one in plain if id(one[1]) not in kept]
         own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
         own += [tensor for _, tensor in sources]
         leaves = [(n, t, -1) for n, t in self.leaves if not any(t is one for one in own)]
@@ -548,7 +550,7 @@ class Facts:
             (plain, False, False),
             (self.entering, True, True),
             (output, True, True),
-            (plain, True, False),
+            (loose, True, False),
         ):
             if not enters and not self.open_to_more:
                 continue
@@ -639,6 +641,11 @@ class Facts:
 
     def _numbers_of(self, cut: Cut) -> str:
         return f"the numbers of {cut.source}" if cut.kind == "copied" else f"what {cut.how} gives of {cut.source}"
+
+    @cached_property
+    def guess_fact(self) -> str:
+        """Whole numbers that could have been made from what leads on from the tensor, as a fact."""
+        return self.cut_fact if self.cut is not None and self.cut.kind == "rounded" else ""
 
     @cached_property
     def cut_fact(self) -> str:

@@ -18,6 +18,8 @@ COMPARED = 1 << 16
 """Elements up to which the values of two tensors are compared."""
 PAIRS = 1_000
 """Pairs of tensors that are compared, at most."""
+FEWEST = 4
+"""Elements from which on equal whole numbers are taken for more than a coincidence."""
 
 
 _INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"})
@@ -85,6 +87,11 @@ class Scope:
     def name_of(self, tensor: torch.Tensor | None) -> str:
         """First name of a tensor, or ""."""
         return next((name for name, one in self.tensors if one is tensor), "")
+
+    def buffers(self) -> set[int]:
+        """The ids of the buffers of all modules: running means, counts of batches."""
+        tables = (object.__getattribute__(module, "__dict__").get("_buffers") or {} for _, module in self.modules)
+        return {id(value) for table in tables for value in list(table.values()) if value is not None}
 
     def owner_of(self, tensor: torch.Tensor | None) -> Owner | None:
         """The first module that holds a tensor."""
@@ -166,10 +173,8 @@ def holds_number(one: torch.Tensor, number: torch.Tensor) -> bool:
 
 
 _ROUNDINGS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    ("argmax()", lambda t: t.argmax()),
     ("argmax(-1)", lambda t: t.argmax(-1)),
     ("argmax(0)", lambda t: t.argmax(0)),
-    ("argmin()", lambda t: t.argmin()),
     ("argmin(-1)", lambda t: t.argmin(-1)),
     ("argsort()", lambda t: t.argsort()),
     ("a cast to integers (.long(), .int())", lambda t: t.trunc()),
@@ -198,21 +203,19 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
     numbers, values = _plain(one), _plain(source)
     if numbers is None or values is None or not bool((numbers == numbers.round()).all()):
         return ""
+    if numbers.numel() < FEWEST or bool((numbers == numbers.reshape(-1)[0]).all()):  # a count, a constant
+        return ""
     if _compared(numbers, values):
         return "a comparison"
     counted = numbers.dim() == 1 and bool((numbers == torch.arange(numbers.numel())).all())
     for name, make in _ROUNDINGS:
         if "arg" in name and (one.dtype.is_floating_point or (counted and numbers.numel() > 1)):
             continue
-        if "argmin" in name and numbers.numel() == 1:
-            continue
         made = _made(make, values)
         same = made.shape == numbers.shape and bool((made.double() == numbers).all())
-        # A constant fits anything, and so does a single number: only an index is taken at its word.
-        index = "arg" in name and not one.dtype.is_floating_point
         if same and bool((made.double() == values).all() if made.shape == values.shape else False):
             continue  # they were whole before
-        if same and values.numel() > 1 and (index or bool((numbers != numbers.reshape(-1)[0]).any())):
+        if same:
             return name
     return ""
 

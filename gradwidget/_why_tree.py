@@ -297,15 +297,6 @@ STRUCTURE: tuple[Leaf, ...] = (
         ("{f.cut_fact}",),
     ),
     Leaf(
-        "rounded-upstream",
-        lambda f: f.asked and not f.reached and _trail_is(f, "rounded"),
-        "{f.outputs} does not depend on {f.name} for autograd. One possibility: only whole numbers are handed on, "
-        "which have no derivative: {f.cut_at}.",
-        "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison), or pass the gradient straight "
-        "through: `x + (x.round() - x).detach()`.",
-        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
-    ),
-    Leaf(
         "copy-used",
         lambda f: f.asked and not f.reached and bool(f.copy_used),
         "{f.outputs} was computed with {f.copy_used}, a copy with the same values, not with {f.name} itself: the "
@@ -377,7 +368,20 @@ STRUCTURE: tuple[Leaf, ...] = (
         "the graph "
         "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.{f.by_gradient}",
         "Use it in {f.outputs}, or remove the cut. {f.seek}",
-        ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it{f.last_line}"),
+        (
+            "{f.name} is not behind {f.outputs}",
+            "{f.last_ends} is the last that was computed from it{f.last_line}",
+            "{f.guess_fact}",
+        ),
+    ),
+    Leaf(
+        "rounded-upstream",
+        lambda f: f.asked and not f.reached and _trail_is(f, "rounded"),
+        "{f.outputs} does not depend on {f.name} for autograd. One possibility: only whole numbers are handed on, "
+        "which have no derivative: {f.cut_at}.",
+        "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison), or pass the gradient straight "
+        "through: `x + (x.round() - x).detach()`.",
+        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(
         "not-reachable",

@@ -125,3 +125,47 @@ def test_detach_is_still_told_as_detach():
     said = why(x, loss)
     assert said.kind == "detached-upstream"
     assert "detach() or .data" in said.cause
+
+
+# --- guesses from equal whole numbers -------------------------------------------------------------------------------
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.bn, self.bn2 = nn.Linear(3, 3), nn.BatchNorm1d(3), nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        return self.bn(self.fc(x))
+
+
+@pytest.mark.parametrize("name", ["weight", "bias"])
+def test_a_count_of_batches_is_no_argmax_of_an_unused_layer(name):
+    net = Net()
+    loss = net(torch.rand(4, 3)).square().sum()
+    loss.backward()
+    said = why(getattr(net.bn2, name), loss)
+    assert said.kind == "not-reachable"
+    assert "it was not used" in said.cause
+    assert "num_batches_tracked" not in str(said)
+
+
+def test_a_single_index_and_a_few_labels_tell_nothing():
+    logits = leaf((0.5, 2.0, 1.0))
+    k, other = torch.tensor(1), leaf()
+    loss = other.sum()
+    assert why(logits, loss).kind == "not-reachable"
+    labels = torch.tensor([0.0, 1.0, 0.0])
+    assert "comparison" not in str(why(labels)).partition("Remedy")[0]
+    assert k.item() == 1
+
+
+def test_a_guess_does_not_win_over_an_unused_branch():
+    table = leaf(((0.5, 2.5, 1.0), (3.0, 0.0, 1.0), (0.0, 1.0, 2.0), (0.5, 0.7, 0.1)))
+    logits = table * 2
+    best = logits.argmax(-1)
+    other = leaf()
+    loss = other[best].sum()
+    said = why(table, loss)
+    assert said.kind == "unused-branch"
+    assert any("best holds what argmax(-1) gives of" in fact for fact in said.evidence)
