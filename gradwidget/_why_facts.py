@@ -407,9 +407,36 @@ class Facts:
         return [(name, tensor) for name, tensor in pairs if tensor is not None]
 
     @cached_property
+    def _mates(self) -> list[tuple[str, torch.Tensor]]:
+        """The other leaves behind those outputs that depend on the tensor: other graphs tell nothing of a pass here."""
+        if self.here is None:
+            return []
+        keys = _closure(self.here, set(self.between), forward=False)
+        pairs = [(self.here.name_of((k, 0)), self.here.tensor((k, 0))) for k in keys if self.here.kind_of(k) == "leaf"]
+        found = [(n or "an unnamed leaf", t) for n, t in pairs if t is not None and t is not self.tensor]
+        return sorted(found, key=lambda pair: pair[0])
+
+    @cached_property
     def others(self) -> list[str]:
-        """Names of the other leaves that have a gradient."""
-        return [n or "an unnamed leaf" for n, t in self.leaves if t is not self.tensor and _told.grad_of(t) is not None]
+        """Names of those that have a gradient."""
+        return [name for name, tensor in self._mates if _told.grad_of(tensor) is not None]
+
+    @cached_property
+    def without(self) -> list[str]:
+        """Names of those that have none either."""
+        return [name for name, tensor in self._mates if _told.grad_of(tensor) is None]
+
+    @cached_property
+    def with_others(self) -> str:
+        """How many were cleared together, as a remark."""
+        count = len(self.without)
+        return f" (with {count} other{'s' * (count != 1)})" if count else ""
+
+    @cached_property
+    def without_fact(self) -> str:
+        names = [f"{name}.grad" for name in self.without[:3]]
+        more = ", ..." * (len(self.without) > 3)
+        return f"{', '.join(names)}{more} {'is' if len(self.without) == 1 else 'are'} None too" if names else ""
 
     @cached_property
     def behind(self) -> list[tuple[str, Place]]:
@@ -821,12 +848,24 @@ class Facts:
 
     @cached_property
     def handed_none_by(self) -> str:
-        """Functions among the consumers: they may have returned None."""
-        if self.here is None:
+        """Functions on the way, if no path goes around them all: they may have returned None."""
+        here = self.here
+        if here is None or self.place is None:
             return ""
-        keys = {self.here.columns.source[e] for e in self.uses or self.all_uses()}
-        found = [self.here.label_of(k) for k in sorted(keys) if self.here.kind_of(k) == "function"]
-        return " and ".join(found[:3])
+        found = {key for key in self.between if here.kind_of(key) == "function"}
+        ends = {place[0] for place in self.outs if self.asked or not here.edges.consumers[place[0]]}
+        waiting = [key for key in {here.columns.source[e] for e in self.uses} if key not in found]
+        around = set(waiting)
+        while waiting and found:
+            at = waiting.pop()
+            if at in ends:
+                return ""
+            for edge in here.edges.consumers[at]:
+                above = here.columns.source[edge]
+                if above in self.in_outputs and above not in found and above not in around:
+                    around.add(above)
+                    waiting.append(above)
+        return " or ".join([here.label_of(key) for key in sorted(found, reverse=True)][:3])
 
     @cached_property
     def failed(self) -> BackwardPass | None:

@@ -509,16 +509,31 @@ MISSING: tuple[Leaf, ...] = (
         "function-none",
         lambda f: f.reached and f.freed and bool(f.others) and bool(f.handed_none_by),
         "{f.name}.grad is None although `backward()` has run and other leaves have gradients: the custom Function "
-        "{f.handed_none_by} has returned None for it, or `inputs=` left it out, or it was cleared.",
+        "{f.handed_none_by} on the way has returned None for it, or `inputs=` left it out, or it was cleared "
+        "since{f.with_others}, for example by `zero_grad()` of an optimizer that holds it.",
         "Return a gradient for it from `backward` of the Function. " + _LOOK,
-        ("{f.others_fact}", "{f.name} is used by {f.handed_none_by}", "what was saved has been freed"),
+        (
+            "{f.others_fact}",
+            "{f.without_fact}",
+            "{f.handed_none_by} stands on each way to {f.name}",
+            "what was saved has been freed",
+        ),
+    ),
+    Leaf(
+        "cleared",
+        lambda f: f.reached and f.freed and bool(f.others) and bool(f.without),
+        "{f.name}.grad is None although `backward()` has run and other leaves have gradients: it was cleared "
+        "since{f.with_others}, for example by `zero_grad()` of an optimizer that holds it, or `inputs=` left it out; "
+        "the state does not tell which.",
+        "Read `.grad` before `zero_grad()`; or call `backward()` without `inputs=`. " + _LOOK,
+        ("{f.others_fact}", "{f.without_fact}", "what was saved has been freed"),
     ),
     Leaf(
         "left-out",
         lambda f: f.reached and f.freed and bool(f.others),
         "{f.name}.grad is None although `backward()` has run and other leaves have gradients: `inputs=` left it "
-        "out, or "
-        "it alone was cleared since; the state does not tell which.",
+        "out, or it was cleared since, for example by `zero_grad()` of an optimizer that holds it alone; the state "
+        "does not tell which.",
         "Call `backward()` without `inputs=`. " + _LOOK,
         ("{f.others_fact}", "what was saved has been freed"),
     ),

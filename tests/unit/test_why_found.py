@@ -169,3 +169,58 @@ def test_a_guess_does_not_win_over_an_unused_branch():
     said = why(table, loss)
     assert said.kind == "unused-branch"
     assert any("best holds what argmax(-1) gives of" in fact for fact in said.evidence)
+
+
+# --- a leaf without a gradient among others that have one -------------------------------------------------------------
+
+
+class Quant(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def test_a_function_further_up_is_named():
+    x, ls = leaf(), leaf()
+    loss = Quant.apply(x, ls.exp()).square().sum()
+    loss.backward()
+    assert ls.grad is None
+    for said in (why(ls, loss), why(ls)):
+        assert said.kind == "function-none"
+        assert "Quant" in said.cause
+
+
+def test_a_function_that_another_path_goes_around_is_not():
+    x, ls = leaf(), leaf()
+    loss = (Quant.apply(x, ls.exp()).square() + ls.exp()).sum()
+    loss.backward()
+    ls.grad = None
+    assert "Quant" not in why(ls, loss).cause
+
+
+def test_an_optimizer_over_a_part_of_the_leaves_was_zeroed():
+    a, b = nn.Linear(2, 2), nn.Linear(2, 2)
+    opt = torch.optim.SGD(a.parameters(), lr=0.1)
+    loss = b(a(torch.ones(1, 2)).tanh()).square().sum()
+    loss.backward()
+    opt.zero_grad()
+    said = why(a.weight, loss)
+    assert said.kind == "cleared"
+    assert "(with 1 other), for example by `zero_grad()` of an optimizer" in said.cause
+    assert "inputs=" in said.cause
+    assert "alone" not in said.cause
+
+
+def test_a_gradient_in_another_graph_tells_nothing():
+    x, y = leaf(), leaf()
+    loss, other = x.square().sum(), y.square().sum()
+    other.backward()
+    loss.backward()
+    x.grad = None
+    said = why(x)
+    assert "other leaves have gradients" not in said.cause
+    assert not any("y.grad" in fact for fact in said.evidence)
