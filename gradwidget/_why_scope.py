@@ -28,8 +28,9 @@ _INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lam
 class Cut(NamedTuple):
     """A tensor without history, and the tracked one that it was taken from.
 
-    `kind` is "detached", "viewed", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a fact, equal
-    numbers are a possibility only. `enters` is False where nothing tells that the output was computed from it.
+    `kind` is "detached", "viewed", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a
+    fact, equal numbers are a possibility only. `enters` is False where nothing tells that the output was computed
+    from it.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Scope:
     modules: list[tuple[str, Any]] = field(default_factory=list)
     spot: Spot | None = None  # where the question is asked
     mode: str = ""  # there: "off" without gradients, "inference"
+    limited: bool = False  # more names than are looked at
 
     @classmethod
     def of_frame(cls, frame: FrameType | None) -> Scope:
@@ -82,7 +84,13 @@ class Scope:
 
     @classmethod
     def _of(cls, items: list[tuple[str, Any]]) -> Scope:
-        return cls(_names.tensors_of(items), _names.modules_among(items))
+        return cls(_names.tensors_of(items), _names.modules_among(items), limited=_names.limited(items))
+
+    @property
+    def limit_fact(self) -> tuple[str, ...]:
+        """That names were left out, if they were."""
+        told = f"there are more names than the {_names.LIMIT:,} that are looked at: the rest was skipped"
+        return (told,) if self.limited else ()
 
     def name_of(self, tensor: torch.Tensor | None) -> str:
         """First name of a tensor, or ""."""
