@@ -19,7 +19,7 @@ from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
-from gradwidget._why_source import BY_TEXT, from_gradient, remedy_for, without_history
+from gradwidget._why_source import BY_TEXT, from_gradient, rebound, remedy_for, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -395,7 +395,17 @@ class Facts:
 
     @cached_property
     def unwatched(self) -> str:
-        return "" if self.last is not None else " (Nobody watched: whether several passes add up in it is not known.)"
+        """What is left of the passes that nobody watched, as a remark: one leaves the counter of `.grad` at 0."""
+        if self.last is not None:
+            return ""
+        written = self._read(lambda t: t.grad._version if t.grad.layout is torch.strided else -1, -1)
+        if self.is_leaf and written > 0 and len(self.uses) < 2:
+            return (
+                f" (Nobody watched, but {self.name}.grad was changed in place after the first pass had made it: a "
+                "second pass has added to it, or `clip_grad_norm_` or a division has changed it. Its _version is "
+                f"{written}.)"
+            )
+        return " (Nobody watched: whether several passes add up in it is not known.)"
 
     @cached_property
     def leaves(self) -> list[tuple[str, torch.Tensor]]:
@@ -796,6 +806,11 @@ class Facts:
         """The same of the tensor itself, where it has no history."""
         found = without_history(self.scope.spot, self.scope.name_of(self.tensor))
         return found if found.startswith(BY_TEXT) else ""
+
+    @cached_property
+    def rebound(self) -> bool:
+        """Whether the source text gives its name to something that is computed from what had the name before."""
+        return rebound(self.scope.spot, self.scope.name_of(self.tensor))
 
     @cached_property
     def own_remedy(self) -> str:

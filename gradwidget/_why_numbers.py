@@ -64,6 +64,8 @@ def _outside(v: Values) -> bool:
     x = v.get("self", v.get("in0"))
     if x is None:
         return False
+    if "min_val" in v and "max_val" in v:  # at a bound of Hardtanh the derivative is 0 too
+        return bool(((x <= v["min_val"]) | (x >= v["max_val"])).all())
     low, high = v.get("min"), v.get("max")
     if low is None and high is None:
         return False
@@ -91,7 +93,7 @@ def _bad_power(v: Values) -> bool:
     known = _power(v)
     if known is None:
         return not _innocent_power(v) and v.any(lambda t: t <= 0, "self", "in0")
-    base, exponent, slope = known
+    base, _, slope = known
     at_zero = (base == 0) & ~slope.isfinite()
     return bool((at_zero | ((base < 0) & (slope.isnan() | ("by_exponent" in v)))).any())
 
@@ -116,6 +118,12 @@ def _innocent_power(v: Values) -> bool:
     return _whole_power(v) and "by_exponent" not in v and v.all(lambda t: t >= 0, "exponent", "in1")
 
 
+def _one_class(label: str) -> Callable[[Values], bool]:
+    """Whether all results are those of a softmax over one class: over more they would not add up to 1."""
+    number = 1.0 if label == "Softmax" else 0.0
+    return lambda v: v.all(lambda t: t == number, "result")
+
+
 def _never(_: Values) -> bool:
     return False
 
@@ -137,7 +145,7 @@ ZERO: tuple[Classic, ...] = (
     Classic(
         "saturated",
         (
-            "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf",
+            "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardswish", "Erf",
             "Softplus", "Gelu", "Silu", "Elu", "Mish",
         ),
         lambda v: v.all(lambda t: (t.abs() >= 1 - 1e-6) | (t.abs() <= 1e-6), "result")
@@ -310,7 +318,7 @@ BAD: tuple[Classic, ...] = (
     Classic(
         "overflow",
         ("Pow",),
-        lambda v: _big_power(v),
+        _big_power,
         "{at} (or its derivative) has grown beyond what its dtype holds.",
         "Make its base smaller (`x / x.abs().max()`), or compute in a wider dtype: `.float()` for float16, `.double()` "
         "for float32.",
@@ -499,6 +507,15 @@ class Numbers:
                 "function-zero",
                 f"The custom Function {at} has returned zeros from its `backward`.",
                 "Check its `backward` with `torch.autograd.gradcheck`.",
+                evidence,
+            )
+        if op.label in ("Softmax", "LogSoftmax") and _safely(_one_class(op.label), self._values(here=seen, key=key)):
+            return Finding(
+                "zero-derivative",
+                f"{at} is over a single class: its result is {'1' if op.label == 'Softmax' else '0'} whatever goes in, "
+                "so its derivative is 0.",
+                "Give it one number for each class, at least two; for a single logit use "
+                "`F.binary_cross_entropy_with_logits`. Or check `dim`.",
                 evidence,
             )
         if op.label in ("Softmax", "LogSoftmax") and not _safely(_SATURATED.holds, self._values(here=seen, key=key)):
@@ -1167,8 +1184,9 @@ class Numbers:
         return Finding(
             "tied" if tied else "several-uses",
             f"{f.name} {what}: its gradient is the sum over all uses.",
-            "Nothing is wrong if that is meant; use `.clone()` for copies of their own, or `.detach()` for uses that "
-            "should not train it.",
+            "Nothing is wrong if they are meant to be tied; else give each its own: `nn.Parameter(w.detach().clone())`."
+            if tied
+            else "That is the chain rule, and nothing to mend; use `.detach()` for a use that should not train it.",
             (*(shares or (f"{len(edges)} operations use it: {', '.join(_users(here, edges))}",)), *total),
         )
 

@@ -202,13 +202,22 @@ UNTRACKED: tuple[Leaf, ...] = (
     ),
     Leaf(
         "untracked",
+        lambda f: not f.requires_grad and f.rebound,
+        "{f.name} needs no gradient. By the source text the name {f.name} was given to a new tensor, computed from "
+        "what had the name before; under `no_grad` such a tensor has no history and is not the leaf that was trained.",
+        "Change the leaf in place: `with torch.no_grad(): {f.name} -= lr * {f.name}.grad`; or mark the new tensor: "
+        "`{f.name}.requires_grad_()`.",
+        (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
+    ),
+    Leaf(
+        "untracked",
         lambda f: not f.requires_grad,
         "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
         "`no_grad` "
         "or from detached tensors, or is a gradient that was taken without `create_graph=True`; a tensor does not keep "
-        "which.",
-        "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
-        "`no_grad`.",
+        "which. If it was a leaf before, its name was given to a new tensor (as by `w = w - lr * w.grad`).",
+        "Set `{f.name}.requires_grad_()` before the forward pass if it should be a leaf, and update leaves in place: "
+        "`with torch.no_grad(): w -= lr * w.grad`; a value in between is to be computed outside of `no_grad`.",
         (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
     ),
     Leaf(

@@ -224,3 +224,111 @@ def test_a_gradient_in_another_graph_tells_nothing():
     said = why(x)
     assert "other leaves have gradients" not in said.cause
     assert not any("y.grad" in fact for fact in said.evidence)
+
+
+# --- several uses, tied weights, several passes -----------------------------------------------------------------------
+
+
+def test_a_clone_is_no_remedy_for_several_uses():
+    x = leaf()
+    loss = (x * x.exp()).sum()
+    loss.backward()
+    said = why(x, loss)
+    assert said.kind == "several-uses"
+    assert "clone" not in said.remedy
+    assert "chain rule" in said.remedy
+
+
+def test_tied_weights_are_untied_by_a_parameter_of_their_own():
+    a, b = nn.Linear(3, 3), nn.Linear(3, 3)
+    b.weight = a.weight
+    loss = b(a(torch.ones(1, 3))).square().sum()
+    loss.backward()
+    said = why(a.weight, loss)
+    assert said.kind == "tied"
+    assert "nn.Parameter(w.detach().clone())" in said.remedy
+
+
+def test_a_second_pass_without_a_widget_leaves_a_trace():
+    x = leaf()
+    loss = x.square().sum()
+    loss.backward(retain_graph=True)
+    once = str(why(x, loss))
+    loss.backward()
+    assert torch.equal(x.grad, 4 * x)
+    assert "a second pass" not in once
+    assert "a second pass has added to it, or `clip_grad_norm_`" in why(x, loss).cause
+
+
+# --- a name that was given to another tensor --------------------------------------------------------------------------
+
+
+def test_a_leaf_that_was_rebound():
+    w, lr = leaf(), 0.1
+    w.square().sum().backward()
+    with torch.no_grad():
+        w = w - lr * w.grad
+    said = why(w)
+    assert said.kind == "untracked"
+    assert "the name w was given to a new tensor" in said.cause
+    assert "w -= lr * w.grad" in said.remedy
+    assert "outside" not in said.remedy
+
+
+def test_a_leaf_that_was_rebound_where_no_source_can_be_read():
+    space = {"torch": torch, "why": why, "w": leaf()}
+    exec("w.square().sum().backward()\nwith torch.no_grad():\n    w = w - 0.1 * w.grad\nsaid = why(w)", space)
+    assert "its name was given to a new tensor" in space["said"].cause
+    assert "w -= lr * w.grad" in space["said"].remedy
+
+
+# --- zeros by construction --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda s: F.cross_entropy(s, torch.zeros(3, dtype=torch.long)),
+        lambda s: s.softmax(-1).square().sum(),
+        lambda s: s.log_softmax(1).sum(),
+    ],
+    ids=["cross_entropy", "softmax", "log_softmax"],
+)
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_softmax_over_one_class_is_not_saturated(made, watched):
+    s = leaf(((1.0,), (2.0,), (3.0,)))
+    loss = made(s)
+    w = GradWidget(loss) if watched else None
+    loss.backward(retain_graph=True)
+    assert not s.grad.any()
+    said = why(s, loss)
+    assert "single class" in said.cause
+    assert "saturated" not in said.cause
+    del w
+
+
+@pytest.mark.parametrize("op", [F.relu6, F.hardtanh], ids=["relu6", "hardtanh"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_above_the_bound_is_a_clamp(op, watched):
+    x = leaf((7.0, 20.0))
+    loss = op(x).sum()
+    w = GradWidget(loss) if watched else None
+    loss.backward(retain_graph=True)
+    assert not x.grad.any()
+    said = why(x, loss)
+    assert said.kind == "clamped"
+    assert "logits" not in said.remedy
+    del w
+
+
+# --- more names than are looked at ------------------------------------------------------------------------------------
+
+
+def test_skipped_names_are_told():
+    x = leaf()
+    few = why(x)
+    many = [torch.zeros(1)] * 10_001
+    said = why(x)
+    assert not any("skipped" in fact for fact in few.evidence)
+    assert any("10,000" in fact and "skipped" in fact for fact in said.evidence)
+    assert len(many) == 10_001
