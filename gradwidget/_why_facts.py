@@ -14,7 +14,7 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from gradwidget import _saved, _told
 from gradwidget._inspect import Inspection, alive
 from gradwidget._outputs import in_transform, is_no_grad_view
-from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
+from gradwidget._passes import BackwardPass, Gradient, Place, summary_of, version_of
 from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
@@ -398,7 +398,8 @@ class Facts:
         """What is left of the passes that nobody watched, as a remark: one leaves the counter of `.grad` at 0."""
         if self.last is not None:
             return ""
-        written = self._read(lambda t: t.grad._version if t.grad.layout is torch.strided else -1, -1)
+        grad = self.grad
+        written = version_of(grad) if grad is not None and form_of(grad).shape is not None else 0
         if self.is_leaf and written > 0 and len(self.uses) < 2:
             return (
                 f" (Nobody watched, but {self.name}.grad was changed in place after the first pass had made it: a "
@@ -881,6 +882,11 @@ class Facts:
                     around.add(above)
                     waiting.append(above)
         return " or ".join([here.label_of(key) for key in sorted(found, reverse=True)][:3])
+
+    @cached_property
+    def or_function(self) -> str:
+        """That a custom Function on the way may have returned None, as a part of a list."""
+        return f", or the custom Function {self.handed_none_by} has returned None" if self.handed_none_by else ""
 
     @cached_property
     def failed(self) -> BackwardPass | None:

@@ -550,8 +550,8 @@ MISSING: tuple[Leaf, ...] = (
         "cleared",
         lambda f: f.reached and f.freed,
         "{f.name}.grad is None although a pass has run through this graph: it was cleared since (`zero_grad()` sets "
-        "`.grad` to None, its default `set_to_none=True`), or the pass was `autograd.grad()`, which writes no `.grad`; "
-        "the state does not tell which.",
+        "`.grad` to None, its default `set_to_none=True`), or the pass was `autograd.grad()`, which writes no "
+        "`.grad`{f.or_function}; the state does not tell which.",
         "Read `.grad` before `zero_grad()`. " + _LOOK,
         ("what was saved has been freed, so a pass has run", "no leaf of this graph has a gradient"),
     ),
@@ -576,8 +576,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "not-run",
         lambda f: f.reached,
-        "{f.name}.grad is None: `backward()` has not run yet on {f.outputs}, or `.grad` was cleared since. These "
-        "operations save nothing, so the state does not tell which.",
+        "{f.name}.grad is None: `backward()` has not run yet on {f.outputs}, or `.grad` was cleared "
+        "since{f.or_function}. These operations save nothing, so the state does not tell which.",
         "Call `{f.outputs_code}.backward()`. " + _LOOK,
         ("{f.name} is behind {f.outputs}",),
     ),

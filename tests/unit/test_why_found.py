@@ -332,3 +332,12 @@ def test_skipped_names_are_told():
     assert not any("skipped" in fact for fact in few.evidence)
     assert any("10,000" in fact and "skipped" in fact for fact in said.evidence)
     assert len(many) == 10_001
+
+
+def test_a_function_is_named_where_no_other_leaf_tells():
+    ls = leaf()
+    loss = Quant.apply(torch.ones(3), ls.exp()).square().sum()
+    loss.backward()
+    assert ls.grad is None
+    said = why(ls, loss)
+    assert "the custom Function Quant" in said.cause
