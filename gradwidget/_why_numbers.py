@@ -669,8 +669,9 @@ class Numbers:
         value = here.known_value((key, 0))
         if value is not None:
             found.setdefault("result", value)
-        if here.columns.ops[here.columns.op[key]].label == "Pow" and any(
-            here.columns.input[e] == 1 for e in here.edges.inputs[key]
+        if here.columns.ops[here.columns.op[key]].label == "Pow" and (
+            any(one.name == "self" and one.tensor is None and one.scalar is not None for one in readings)  # 2**x
+            or any(here.columns.input[e] == 1 for e in here.edges.inputs[key])
         ):
             found["by_exponent"] = torch.ones(())
         plain = {name: readable(value)[0] for name, value in found.items()}

@@ -341,3 +341,11 @@ def test_a_function_is_named_where_no_other_leaf_tells():
     assert ls.grad is None
     said = why(ls, loss)
     assert "the custom Function Quant" in said.cause
+
+
+def test_the_gradient_of_an_exponent_of_a_negative_number():
+    x = leaf((1.0, 2.0))
+    loss = ((-2.0) ** x).sum()
+    loss.backward(retain_graph=True)
+    assert x.grad.isnan().all()
+    assert why(x, loss).kind == "nan-pow"
