@@ -84,6 +84,7 @@ class Scope:
 
     @classmethod
     def _of(cls, items: list[tuple[str, Any]]) -> Scope:
+        items = list({name: (name, value) for name, value in reversed(items)}.values())[::-1]  # locals hide globals
         return cls(_names.tensors_of(items), _names.modules_among(items), limited=_names.limited(items))
 
     @property

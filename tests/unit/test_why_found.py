@@ -349,3 +349,12 @@ def test_the_gradient_of_an_exponent_of_a_negative_number():
     loss.backward(retain_graph=True)
     assert x.grad.isnan().all()
     assert why(x, loss).kind == "nan-pow"
+
+
+shadowed = torch.ones(3, requires_grad=True) * 2
+
+
+def test_a_local_name_hides_a_global_one():
+    x = leaf()
+    shadowed = x.exp().sum()
+    assert "`shadowed.backward()`" in why(x, shadowed).remedy
