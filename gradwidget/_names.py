@@ -180,6 +180,21 @@ def _bounded(pairs: Iterator[tuple[str, torch.Tensor] | None]) -> Iterator[tuple
             yield pair
 
 
+def limited(items: list[tuple[str, Any]]) -> bool:
+    """Whether `tensors_of` leaves some of these out."""
+    found = others = 0
+    for pair in _in_mapping(items, {}):
+        if found >= LIMIT or others >= LIMIT:
+            return True
+        found, others = (found, others + 1) if pair is None else (found + 1, others)
+    return any(_entry_count(value) > LIMIT for _, value in items)
+
+
+def _entry_count(value: Any) -> int:
+    kind = next((one for one in (dict, list, tuple) if issubclass(type(value), one)), None)
+    return 0 if kind is None else int(kind.__len__(value))
+
+
 def _in_mapping(items: list[tuple[str, Any]], classes: dict[str, Class]) -> Iterator[tuple[str, torch.Tensor] | None]:
     """Tensors first, then what stands in modules, then one level into containers: the shortest names win."""
     modules: list[tuple[str, Any]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -102,7 +103,8 @@ def about(subject: torch.Tensor, outputs: tuple[Any, ...], scope: Scope, name: s
             spot=spot,
         )
         with unobserved(), facts:
-            return decide(facts)
+            found = decide(facts)
+        return replace(found, evidence=(*found.evidence, *scope.limit_fact))
     finally:
         if here is not None:
             here.let_go()

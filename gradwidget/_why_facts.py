@@ -14,12 +14,12 @@ from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-def
 from gradwidget import _saved, _told
 from gradwidget._inspect import Inspection, alive
 from gradwidget._outputs import in_transform, is_no_grad_view
-from gradwidget._passes import BackwardPass, Gradient, Place, summary_of
+from gradwidget._passes import BackwardPass, Gradient, Place, summary_of, version_of
 from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
-from gradwidget._why_source import BY_TEXT, from_gradient, remedy_for, without_history
+from gradwidget._why_source import BY_TEXT, from_gradient, rebound, remedy_for, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""
@@ -395,7 +395,18 @@ class Facts:
 
     @cached_property
     def unwatched(self) -> str:
-        return "" if self.last is not None else " (Nobody watched: whether several passes add up in it is not known.)"
+        """What is left of the passes that nobody watched, as a remark: one leaves the counter of `.grad` at 0."""
+        if self.last is not None:
+            return ""
+        grad = self.grad
+        written = version_of(grad) if grad is not None and form_of(grad).shape is not None else 0
+        if self.is_leaf and written > 0 and len(self.uses) < 2:
+            return (
+                f" (Nobody watched, but {self.name}.grad was changed in place after the first pass had made it: a "
+                "second pass has added to it, or `clip_grad_norm_` or a division has changed it. Its _version is "
+                f"{written}.)"
+            )
+        return " (Nobody watched: whether several passes add up in it is not known.)"
 
     @cached_property
     def leaves(self) -> list[tuple[str, torch.Tensor]]:
@@ -407,9 +418,36 @@ class Facts:
         return [(name, tensor) for name, tensor in pairs if tensor is not None]
 
     @cached_property
+    def _mates(self) -> list[tuple[str, torch.Tensor]]:
+        """The other leaves behind those outputs that depend on the tensor: other graphs tell nothing of a pass here."""
+        if self.here is None:
+            return []
+        keys = _closure(self.here, set(self.between), forward=False)
+        pairs = [(self.here.name_of((k, 0)), self.here.tensor((k, 0))) for k in keys if self.here.kind_of(k) == "leaf"]
+        found = [(n or "an unnamed leaf", t) for n, t in pairs if t is not None and t is not self.tensor]
+        return sorted(found, key=lambda pair: pair[0])
+
+    @cached_property
     def others(self) -> list[str]:
-        """Names of the other leaves that have a gradient."""
-        return [n or "an unnamed leaf" for n, t in self.leaves if t is not self.tensor and _told.grad_of(t) is not None]
+        """Names of those that have a gradient."""
+        return [name for name, tensor in self._mates if _told.grad_of(tensor) is not None]
+
+    @cached_property
+    def without(self) -> list[str]:
+        """Names of those that have none either."""
+        return [name for name, tensor in self._mates if _told.grad_of(tensor) is None]
+
+    @cached_property
+    def with_others(self) -> str:
+        """How many were cleared together, as a remark."""
+        count = len(self.without)
+        return f" (with {count} other{'s' * (count != 1)})" if count else ""
+
+    @cached_property
+    def without_fact(self) -> str:
+        names = [f"{name}.grad" for name in self.without[:3]]
+        more = ", ..." * (len(self.without) > 3)
+        return f"{', '.join(names)}{more} {'is' if len(self.without) == 1 else 'are'} None too" if names else ""
 
     @cached_property
     def behind(self) -> list[tuple[str, Place]]:
@@ -538,6 +576,8 @@ class Facts:
         sources = self.leads_to[:_NAMED]
         output = [] if self.output is None or tracked(self.output) else [(self.outputs, self.output, -1)]
         plain = [(n, t, -1) for n, t in self.scope.tensors if not tracked(t) and t is not self.output]
+        kept = self.scope.buffers()
+        loose = [one for one in plain if id(one[1]) not in kept]
         own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
         own += [tensor for _, tensor in sources]
         leaves = [(n, t, -1) for n, t in self.leaves if not any(t is one for one in own)]
@@ -548,7 +588,7 @@ class Facts:
             (plain, False, False),
             (self.entering, True, True),
             (output, True, True),
-            (plain, True, False),
+            (loose, True, False),
         ):
             if not enters and not self.open_to_more:
                 continue
@@ -631,11 +671,19 @@ class Facts:
         if cut.kind in ("copied", "rounded"):
             return f"{what}{where} holds {self._numbers_of(cut)}, so it could have been made from it"
         late = cut.source == self.name and self.is_leaf and not self.parameter
+        if cut.kind == "viewed":
+            before = f" (or before {self.name} required a gradient)" if late else ""
+            return f"{what} is a view of {cut.source} made under `no_grad`{before}{where}"
         or_late = f" (or {self.name} was used before `requires_grad_()` was called on it)" if late else ""
         return f"{what} was made from {cut.source} by {cut.how}{where}{or_late}"
 
     def _numbers_of(self, cut: Cut) -> str:
         return f"the numbers of {cut.source}" if cut.kind == "copied" else f"what {cut.how} gives of {cut.source}"
+
+    @cached_property
+    def guess_fact(self) -> str:
+        """Whole numbers that could have been made from what leads on from the tensor, as a fact."""
+        return self.cut_fact if self.cut is not None and self.cut.kind == "rounded" else ""
 
     @cached_property
     def cut_fact(self) -> str:
@@ -646,6 +694,7 @@ class Facts:
             return f"{what} holds {self._numbers_of(cut)}; that may be a coincidence"
         told = {
             "detached": f"{what} shares memory with {cut.source} and has no history",
+            "viewed": f"{what} is a view of {cut.source} and has no history",
             "numpy": f"{what} shares memory with {cut.source} but not its storage: it went through numpy",
         }
         return told[cut.kind]
@@ -703,7 +752,7 @@ class Facts:
     @cached_property
     def elsewhere(self) -> str:
         """Where the graph is cut between a tensor that has a gradient and the outputs, if that is sure: a sentence."""
-        sure = self.cut is not None and self.cut.enters and self.cut.kind in ("detached", "numpy")
+        sure = self.cut is not None and self.cut.enters and self.cut.kind in ("detached", "viewed", "numpy")
         return f" For {self.outputs}, {self.cut_says}" if sure else ""
 
     @cached_property
@@ -760,6 +809,11 @@ class Facts:
         return found if found.startswith(BY_TEXT) else ""
 
     @cached_property
+    def rebound(self) -> bool:
+        """Whether the source text gives its name to something that is computed from what had the name before."""
+        return rebound(self.scope.spot, self.scope.name_of(self.tensor))
+
+    @cached_property
     def own_remedy(self) -> str:
         return remedy_for(self.own_without_graph)
 
@@ -810,12 +864,29 @@ class Facts:
 
     @cached_property
     def handed_none_by(self) -> str:
-        """Functions among the consumers: they may have returned None."""
-        if self.here is None:
+        """Functions on the way, if no path goes around them all: they may have returned None."""
+        here = self.here
+        if here is None or self.place is None:
             return ""
-        keys = {self.here.columns.source[e] for e in self.uses or self.all_uses()}
-        found = [self.here.label_of(k) for k in sorted(keys) if self.here.kind_of(k) == "function"]
-        return " and ".join(found[:3])
+        found = {key for key in self.between if here.kind_of(key) == "function"}
+        ends = {place[0] for place in self.outs if self.asked or not here.edges.consumers[place[0]]}
+        waiting = [key for key in {here.columns.source[e] for e in self.uses} if key not in found]
+        around = set(waiting)
+        while waiting and found:
+            at = waiting.pop()
+            if at in ends:
+                return ""
+            for edge in here.edges.consumers[at]:
+                above = here.columns.source[edge]
+                if above in self.in_outputs and above not in found and above not in around:
+                    around.add(above)
+                    waiting.append(above)
+        return " or ".join([here.label_of(key) for key in sorted(found, reverse=True)][:3])
+
+    @cached_property
+    def or_function(self) -> str:
+        """That a custom Function on the way may have returned None, as a part of a list."""
+        return f", or the custom Function {self.handed_none_by} has returned None" if self.handed_none_by else ""
 
     @cached_property
     def failed(self) -> BackwardPass | None:

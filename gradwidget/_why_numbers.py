@@ -64,6 +64,8 @@ def _outside(v: Values) -> bool:
     x = v.get("self", v.get("in0"))
     if x is None:
         return False
+    if "min_val" in v and "max_val" in v:  # at a bound of Hardtanh the derivative is 0 too
+        return bool(((x <= v["min_val"]) | (x >= v["max_val"])).all())
     low, high = v.get("min"), v.get("max")
     if low is None and high is None:
         return False
@@ -73,6 +75,53 @@ def _outside(v: Values) -> bool:
     if high is not None:
         out |= x > high
     return bool(out.all())
+
+
+def _power(v: Values) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    """Base, exponent, and the derivative by the base, None where they are not known."""
+    base, exponent = v.get("self", v.get("in0")), v.get("exponent", v.get("in1"))
+    if base is None or exponent is None:
+        return None
+    base = base if base.is_floating_point() else base.double()
+    exponent = exponent.to(base.device, base.dtype)
+    slope = torch.where(exponent == 0, 0.0, exponent * base ** (exponent - 1))  # torch takes 0 for x**0
+    return base, exponent, slope
+
+
+def _bad_power(v: Values) -> bool:
+    """Whether the derivative of a power is not finite where its base is 0 or negative."""
+    known = _power(v)
+    if known is None:
+        return not _innocent_power(v) and v.any(lambda t: t <= 0, "self", "in0")
+    base, _, slope = known
+    at_zero = (base == 0) & ~slope.isfinite()
+    return bool((at_zero | ((base < 0) & (slope.isnan() | ("by_exponent" in v)))).any())
+
+
+def _big_power(v: Values) -> bool:
+    """Whether a power or its derivative is infinite though its base is neither 0 nor infinite."""
+    known = _power(v)
+    if known is None:
+        return v.any(lambda t: t.isinf(), "result") or v.any(lambda t: t.abs() > 1, "self", "in0")
+    base, exponent, slope = known
+    big = slope.isinf() | (base**exponent).isinf()
+    return bool((big & (base != 0) & base.isfinite()).any())
+
+
+def _whole_power(v: Values) -> bool:
+    exponent = v.get("exponent", v.get("in1"))
+    return exponent is not None and bool((exponent == exponent.round()).all())
+
+
+def _innocent_power(v: Values) -> bool:
+    """Whether the exponent alone tells that the derivative is finite at each finite base."""
+    return _whole_power(v) and "by_exponent" not in v and v.all(lambda t: t >= 0, "exponent", "in1")
+
+
+def _one_class(label: str) -> Callable[[Values], bool]:
+    """Whether all results are those of a softmax over one class: over more they would not add up to 1."""
+    number = 1.0 if label == "Softmax" else 0.0
+    return lambda v: v.all(lambda t: t == number, "result")
 
 
 def _never(_: Values) -> bool:
@@ -96,7 +145,7 @@ ZERO: tuple[Classic, ...] = (
     Classic(
         "saturated",
         (
-            "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardtanh", "Hardswish", "Erf",
+            "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "LogSigmoid", "Hardsigmoid", "Hardswish", "Erf",
             "Softplus", "Gelu", "Silu", "Elu", "Mish",
         ),
         lambda v: v.all(lambda t: (t.abs() >= 1 - 1e-6) | (t.abs() <= 1e-6), "result")
@@ -240,9 +289,17 @@ BAD: tuple[Classic, ...] = (
     Classic(
         "nan-pow",
         ("Pow", "PowBackward"),
-        lambda v: v.any(lambda t: t <= 0, "self", "in0"),
+        lambda v: _bad_power(v) and not _whole_power(v),
         "{at} has a base of 0 or less with an exponent whose derivative is infinite (or NaN) there.",
         "Keep the base positive: `x.clamp(min=1e-12) ** p`, with a bigger minimum for a negative p.",
+    ),
+    Classic(
+        "nan-pow",
+        ("Pow", "PowBackward"),
+        lambda v: _bad_power(v) and _whole_power(v),
+        "{at} has a base of 0 with a negative exponent (its derivative is infinite there), or a negative base whose "
+        "logarithm the gradient of the exponent takes.",
+        "Guard the base before: `torch.where(x == 0, 1.0, x) ** p`; for a gradient of the exponent keep it positive.",
     ),
     Classic(
         "nan-edge",
@@ -261,7 +318,7 @@ BAD: tuple[Classic, ...] = (
     Classic(
         "overflow",
         ("Pow",),
-        lambda v: v.any(lambda t: t.isinf(), "result") or v.any(lambda t: t.abs() > 1, "self", "in0"),
+        _big_power,
         "{at} (or its derivative) has grown beyond what its dtype holds.",
         "Make its base smaller (`x / x.abs().max()`), or compute in a wider dtype: `.float()` for float16, `.double()` "
         "for float32.",
@@ -452,6 +509,15 @@ class Numbers:
                 "Check its `backward` with `torch.autograd.gradcheck`.",
                 evidence,
             )
+        if op.label in ("Softmax", "LogSoftmax") and _safely(_one_class(op.label), self._values(here=seen, key=key)):
+            return Finding(
+                "zero-derivative",
+                f"{at} is over a single class: its result is {'1' if op.label == 'Softmax' else '0'} whatever goes in, "
+                "so its derivative is 0.",
+                "Give it one number for each class, at least two; for a single logit use "
+                "`F.binary_cross_entropy_with_logits`. Or check `dim`.",
+                evidence,
+            )
         if op.label in ("Softmax", "LogSoftmax") and not _safely(_SATURATED.holds, self._values(here=seen, key=key)):
             return Finding(
                 "zero-derivative",
@@ -603,6 +669,11 @@ class Numbers:
         value = here.known_value((key, 0))
         if value is not None:
             found.setdefault("result", value)
+        if here.columns.ops[here.columns.op[key]].label == "Pow" and (
+            any(one.name == "self" and one.tensor is None and one.scalar is not None for one in readings)  # 2**x
+            or any(here.columns.input[e] == 1 for e in here.edges.inputs[key])
+        ):
+            found["by_exponent"] = torch.ones(())
         plain = {name: readable(value)[0] for name, value in found.items()}
         return Values({name: value for name, value in plain.items() if value is not None and not value.is_complex()})
 
@@ -802,6 +873,8 @@ class Numbers:
         fitting = [one for one in BAD if label in one.ops]
         values = self._values(here, key)
         known = _TOLD & values.keys()
+        if label == "Pow" and not known and _safely(_innocent_power, values):
+            fitting = [one for one in fitting if one.kind != "nan-pow"]
         return [one for one in fitting if not known or one.holds is _never or _safely(one.holds, values)]
 
     @unobserved()
@@ -833,6 +906,13 @@ class Numbers:
         told = ((n, kind_of_numbers(t)) for n, t in plain if t.numel() <= COMPARED and t.is_floating_point())
         return tuple(f"{name} has {kind} too" for name, kind in told if kind in ("NaN", "infinity"))[:2]
 
+    @unobserved()
+    def _innocent(self, here: Inspection, key: int) -> bool:
+        """Whether an operation is a power with a whole exponent: its derivative is finite everywhere."""
+        if here.columns.ops[here.columns.op[key]].label != "Pow":
+            return False
+        return _safely(_innocent_power, self._values(here, key))
+
     def _likely(self) -> str:
         """The remedy for the one operation on the way that could have made it; "" if there are several."""
         here = self.f.here
@@ -840,8 +920,13 @@ class Numbers:
             return ""
         labels = {k: here.columns.ops[here.columns.op[k]].label for k in self.f.between}
         found = [
-            (k, one) for k, label in labels.items() for one in BAD if label in one.ops and one.kind not in _HARMLESS
+            (k, one)
+            for k, label in labels.items()
+            for one in BAD
+            if label in one.ops and one.kind not in _HARMLESS and not self._innocent(here, k)
         ]
+        if len({k for k, _ in found}) == 1 and found[0][1].kind == "nan-pow":
+            found = found[1:2] if _safely(_whole_power, self._values(here, found[0][0])) else found[:1]
         if len(found) != 1 or self._bad_in_scope():
             return ""
         key, one = found[0]
@@ -853,7 +938,11 @@ class Numbers:
         if here is None:
             return ""
         sure = {op for one in classics for op in one.ops} - (_FACTORS if classics is BAD else set())
-        found = [_at(here, k) for k in self.f.between if here.columns.ops[here.columns.op[k]].label in sure][:3]
+        found = [
+            _at(here, k)
+            for k in self.f.between
+            if here.columns.ops[here.columns.op[k]].label in sure and not (classics is BAD and self._innocent(here, k))
+        ][:3]
         return f" ({' or '.join(found)} could have)" if found else ""
 
     # --- bigger than expected, or changed ------------------------------------------------------------------------
@@ -1096,8 +1185,9 @@ class Numbers:
         return Finding(
             "tied" if tied else "several-uses",
             f"{f.name} {what}: its gradient is the sum over all uses.",
-            "Nothing is wrong if that is meant; use `.clone()` for copies of their own, or `.detach()` for uses that "
-            "should not train it.",
+            "Nothing is wrong if they are meant to be tied; else give each its own: `nn.Parameter(w.detach().clone())`."
+            if tied
+            else "That is the chain rule, and nothing to mend; use `.detach()` for a use that should not train it.",
             (*(shares or (f"{len(edges)} operations use it: {', '.join(_users(here, edges))}",)), *total),
         )
 

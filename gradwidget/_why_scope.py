@@ -18,6 +18,8 @@ COMPARED = 1 << 16
 """Elements up to which the values of two tensors are compared."""
 PAIRS = 1_000
 """Pairs of tensors that are compared, at most."""
+FEWEST = 4
+"""Elements from which on equal whole numbers are taken for more than a coincidence."""
 
 
 _INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"})
@@ -26,8 +28,9 @@ _INSIDE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lam
 class Cut(NamedTuple):
     """A tensor without history, and the tracked one that it was taken from.
 
-    `kind` is "detached", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a fact, equal
-    numbers are a possibility only. `enters` is False where nothing tells that the output was computed from it.
+    `kind` is "detached", "viewed", "numpy", "copied" or "rounded"; `how` the words for it. Shared memory is a
+    fact, equal numbers are a possibility only. `enters` is False where nothing tells that the output was computed
+    from it.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Scope:
     modules: list[tuple[str, Any]] = field(default_factory=list)
     spot: Spot | None = None  # where the question is asked
     mode: str = ""  # there: "off" without gradients, "inference"
+    limited: bool = False  # more names than are looked at
 
     @classmethod
     def of_frame(cls, frame: FrameType | None) -> Scope:
@@ -80,11 +84,23 @@ class Scope:
 
     @classmethod
     def _of(cls, items: list[tuple[str, Any]]) -> Scope:
-        return cls(_names.tensors_of(items), _names.modules_among(items))
+        items = list({name: (name, value) for name, value in reversed(items)}.values())[::-1]  # locals hide globals
+        return cls(_names.tensors_of(items), _names.modules_among(items), limited=_names.limited(items))
+
+    @property
+    def limit_fact(self) -> tuple[str, ...]:
+        """That names were left out, if they were."""
+        told = f"there are more names than the {_names.LIMIT:,} that are looked at: the rest was skipped"
+        return (told,) if self.limited else ()
 
     def name_of(self, tensor: torch.Tensor | None) -> str:
         """First name of a tensor, or ""."""
         return next((name for name, one in self.tensors if one is tensor), "")
+
+    def buffers(self) -> set[int]:
+        """The ids of the buffers of all modules: running means, counts of batches."""
+        tables = (object.__getattribute__(module, "__dict__").get("_buffers") or {} for _, module in self.modules)
+        return {id(value) for table in tables for value in list(table.values()) if value is not None}
 
     def owner_of(self, tensor: torch.Tensor | None) -> Owner | None:
         """The first module that holds a tensor."""
@@ -120,6 +136,13 @@ def shares_memory(one: torch.Tensor, other: torch.Tensor) -> str:
     except Exception:  # sparse tensors and subclasses have no storage
         return ""
     return "memory" if near else ""
+
+
+@unobserved()
+def _view_of(tensor: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether autograd knows one as a view of the other, or of what the other is a view of: no detach(), no .data."""
+    base = tensor._base
+    return base is not None and (base is source or base is source._base)
 
 
 @unobserved()
@@ -159,10 +182,8 @@ def holds_number(one: torch.Tensor, number: torch.Tensor) -> bool:
 
 
 _ROUNDINGS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    ("argmax()", lambda t: t.argmax()),
     ("argmax(-1)", lambda t: t.argmax(-1)),
     ("argmax(0)", lambda t: t.argmax(0)),
-    ("argmin()", lambda t: t.argmin()),
     ("argmin(-1)", lambda t: t.argmin(-1)),
     ("argsort()", lambda t: t.argsort()),
     ("a cast to integers (.long(), .int())", lambda t: t.trunc()),
@@ -191,21 +212,19 @@ def rounded_from(one: torch.Tensor, source: torch.Tensor) -> str:
     numbers, values = _plain(one), _plain(source)
     if numbers is None or values is None or not bool((numbers == numbers.round()).all()):
         return ""
+    if numbers.numel() < FEWEST or bool((numbers == numbers.reshape(-1)[0]).all()):  # a count, a constant
+        return ""
     if _compared(numbers, values):
         return "a comparison"
     counted = numbers.dim() == 1 and bool((numbers == torch.arange(numbers.numel())).all())
     for name, make in _ROUNDINGS:
         if "arg" in name and (one.dtype.is_floating_point or (counted and numbers.numel() > 1)):
             continue
-        if "argmin" in name and numbers.numel() == 1:
-            continue
         made = _made(make, values)
         same = made.shape == numbers.shape and bool((made.double() == numbers).all())
-        # A constant fits anything, and so does a single number: only an index is taken at its word.
-        index = "arg" in name and not one.dtype.is_floating_point
         if same and bool((made.double() == values).all() if made.shape == values.shape else False):
             continue  # they were whole before
-        if same and values.numel() > 1 and (index or bool((numbers != numbers.reshape(-1)[0]).any())):
+        if same:
             return name
     return ""
 
@@ -218,7 +237,9 @@ def cut_between(
     pairs = [(end, source) for end in ends for source in sources if end[1] is not source[1]][:PAIRS]
     for (name, tensor, key), (origin, source) in pairs:
         shared = shares_memory(tensor, source)
-        if shared == "storage":
+        if shared == "storage" and _view_of(tensor, source):
+            yield Cut("viewed", name, origin, "a view under `no_grad`", key)
+        elif shared == "storage":
             yield Cut("detached", name, origin, "detach() or .data", key)
         elif shared == "memory":
             yield Cut("numpy", name, origin, "numpy", key)

@@ -92,6 +92,13 @@ def without_history(spot: Spot | None, name: str) -> str:
     return f"{begin} one of the {len(told)} calls of `autograd.grad` ({places}): {lost}"
 
 
+def rebound(spot: Spot | None, name: str) -> bool:
+    """Whether the last statement that gave a name computes it from the name itself: `w = w - lr * w.grad`."""
+    own = [one for one in _all_statements(spot) if one.own and name and name in one.given]
+    last = max(own, key=lambda one: one.order, default=None)
+    return last is not None and not last.adds and name in last.used
+
+
 def remedy_for(told: str) -> str:
     """The remedy for what `without_history` has told."""
     return CONSTANT if told.endswith("as that of a linear function.") else CREATE_GRAPH

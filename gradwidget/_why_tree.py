@@ -130,6 +130,14 @@ UNTRACKED: tuple[Leaf, ...] = (
         (_FLAG, "{f.key} stands in {f.module}._buffers"),
     ),
     Leaf(
+        "no-grad-view",
+        lambda f: not f.requires_grad and _cut_is(f, "viewed"),
+        "{f.name} is a view of {f.taken_from.source} (or of the same tensor as that) made under `no_grad`, or before "
+        "that required a gradient: it has no history, and no gradient ever passes from it.",
+        "Make the view outside of `no_grad`, and after `requires_grad_()`.",
+        (_FLAG, "{f.name}.grad_fn is None", "{f.name} is a view of {f.base}"),
+    ),
+    Leaf(
         "data",
         lambda f: not f.requires_grad and _cut_is(f, "detached") and "differ" in f.counters,
         "{f.name} shares memory with {f.taken_from.source} but has no history: it was made with `.data`, and autograd "
@@ -194,13 +202,22 @@ UNTRACKED: tuple[Leaf, ...] = (
     ),
     Leaf(
         "untracked",
+        lambda f: not f.requires_grad and f.rebound,
+        "{f.name} needs no gradient. By the source text the name {f.name} was given to a new tensor, computed from "
+        "what had the name before; under `no_grad` such a tensor has no history and is not the leaf that was trained.",
+        "Change the leaf in place: `with torch.no_grad(): {f.name} -= lr * {f.name}.grad`; or mark the new tensor: "
+        "`{f.name}.requires_grad_()`.",
+        (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
+    ),
+    Leaf(
+        "untracked",
         lambda f: not f.requires_grad,
         "{f.name} needs no gradient: it is a constant (requires_grad was never set), or it was computed under "
         "`no_grad` "
         "or from detached tensors, or is a gradient that was taken without `create_graph=True`; a tensor does not keep "
-        "which.",
-        "Set `{f.name}.requires_grad_()` before the forward pass if it should have one; else compute it outside of "
-        "`no_grad`.",
+        "which. If it was a leaf before, its name was given to a new tensor (as by `w = w - lr * w.grad`).",
+        "Set `{f.name}.requires_grad_()` before the forward pass if it should be a leaf, and update leaves in place: "
+        "`with torch.no_grad(): w -= lr * w.grad`; a value in between is to be computed outside of `no_grad`.",
         (_FLAG, "{f.name}.grad_fn is None", "{f.equal_fact}"),
     ),
     Leaf(
@@ -273,21 +290,20 @@ STRUCTURE: tuple[Leaf, ...] = (
         ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(
+        "no-grad-view",
+        lambda f: f.asked and not f.reached and _trail_is(f, "viewed"),
+        "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says} No gradient ever passes from "
+        "{f.cut.name} to {f.cut.source}.",
+        "Make the view outside of `no_grad`, and after `requires_grad_()`.",
+        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
+    ),
+    Leaf(
         "numpy-upstream",
         lambda f: f.asked and not f.reached and _trail_is(f, "numpy"),
         "{f.outputs} does not depend on {f.name} for autograd: {f.cut_says} Values that go through numpy lose their "
         "history.",
         "Do this step with torch functions instead of numpy.",
         ("{f.cut_fact}",),
-    ),
-    Leaf(
-        "rounded-upstream",
-        lambda f: f.asked and not f.reached and _trail_is(f, "rounded"),
-        "{f.outputs} does not depend on {f.name} for autograd. One possibility: only whole numbers are handed on, "
-        "which have no derivative: {f.cut_at}.",
-        "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison), or pass the gradient straight "
-        "through: `x + (x.round() - x).detach()`.",
-        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(
         "copy-used",
@@ -361,7 +377,20 @@ STRUCTURE: tuple[Leaf, ...] = (
         "the graph "
         "was cut after it (`detach()`, `no_grad`, `.item()`); which of the two the state does not tell.{f.by_gradient}",
         "Use it in {f.outputs}, or remove the cut. {f.seek}",
-        ("{f.name} is not behind {f.outputs}", "{f.last_ends} is the last that was computed from it{f.last_line}"),
+        (
+            "{f.name} is not behind {f.outputs}",
+            "{f.last_ends} is the last that was computed from it{f.last_line}",
+            "{f.guess_fact}",
+        ),
+    ),
+    Leaf(
+        "rounded-upstream",
+        lambda f: f.asked and not f.reached and _trail_is(f, "rounded"),
+        "{f.outputs} does not depend on {f.name} for autograd. One possibility: only whole numbers are handed on, "
+        "which have no derivative: {f.cut_at}.",
+        "Use a smooth stand-in (`softmax` for `argmax`, `sigmoid` for a comparison), or pass the gradient straight "
+        "through: `x + (x.round() - x).detach()`.",
+        ("{f.cut_fact}", "{f.name} is not behind {f.outputs}"),
     ),
     Leaf(
         "not-reachable",
@@ -489,16 +518,31 @@ MISSING: tuple[Leaf, ...] = (
         "function-none",
         lambda f: f.reached and f.freed and bool(f.others) and bool(f.handed_none_by),
         "{f.name}.grad is None although `backward()` has run and other leaves have gradients: the custom Function "
-        "{f.handed_none_by} has returned None for it, or `inputs=` left it out, or it was cleared.",
+        "{f.handed_none_by} on the way has returned None for it, or `inputs=` left it out, or it was cleared "
+        "since{f.with_others}, for example by `zero_grad()` of an optimizer that holds it.",
         "Return a gradient for it from `backward` of the Function. " + _LOOK,
-        ("{f.others_fact}", "{f.name} is used by {f.handed_none_by}", "what was saved has been freed"),
+        (
+            "{f.others_fact}",
+            "{f.without_fact}",
+            "{f.handed_none_by} stands on each way to {f.name}",
+            "what was saved has been freed",
+        ),
+    ),
+    Leaf(
+        "cleared",
+        lambda f: f.reached and f.freed and bool(f.others) and bool(f.without),
+        "{f.name}.grad is None although `backward()` has run and other leaves have gradients: it was cleared "
+        "since{f.with_others}, for example by `zero_grad()` of an optimizer that holds it, or `inputs=` left it out; "
+        "the state does not tell which.",
+        "Read `.grad` before `zero_grad()`; or call `backward()` without `inputs=`. " + _LOOK,
+        ("{f.others_fact}", "{f.without_fact}", "what was saved has been freed"),
     ),
     Leaf(
         "left-out",
         lambda f: f.reached and f.freed and bool(f.others),
         "{f.name}.grad is None although `backward()` has run and other leaves have gradients: `inputs=` left it "
-        "out, or "
-        "it alone was cleared since; the state does not tell which.",
+        "out, or it was cleared since, for example by `zero_grad()` of an optimizer that holds it alone; the state "
+        "does not tell which.",
         "Call `backward()` without `inputs=`. " + _LOOK,
         ("{f.others_fact}", "what was saved has been freed"),
     ),
@@ -506,8 +550,8 @@ MISSING: tuple[Leaf, ...] = (
         "cleared",
         lambda f: f.reached and f.freed,
         "{f.name}.grad is None although a pass has run through this graph: it was cleared since (`zero_grad()` sets "
-        "`.grad` to None, its default `set_to_none=True`), or the pass was `autograd.grad()`, which writes no `.grad`; "
-        "the state does not tell which.",
+        "`.grad` to None, its default `set_to_none=True`), or the pass was `autograd.grad()`, which writes no "
+        "`.grad`{f.or_function}; the state does not tell which.",
         "Read `.grad` before `zero_grad()`. " + _LOOK,
         ("what was saved has been freed, so a pass has run", "no leaf of this graph has a gradient"),
     ),
@@ -532,8 +576,8 @@ MISSING: tuple[Leaf, ...] = (
     Leaf(
         "not-run",
         lambda f: f.reached,
-        "{f.name}.grad is None: `backward()` has not run yet on {f.outputs}, or `.grad` was cleared since. These "
-        "operations save nothing, so the state does not tell which.",
+        "{f.name}.grad is None: `backward()` has not run yet on {f.outputs}, or `.grad` was cleared "
+        "since{f.or_function}. These operations save nothing, so the state does not tell which.",
         "Call `{f.outputs_code}.backward()`. " + _LOOK,
         ("{f.name} is behind {f.outputs}",),
     ),

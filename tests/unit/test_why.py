@@ -56,21 +56,21 @@ def asked_the_wrong_way_round():
 
 @situation("rounded", "argmax", "logits", "softmax")
 def an_argmax():
-    logits = leaf([[1.0, 5.0, 2.0], [3.0, 1.0, 0.0]]) * 2
+    logits = leaf([[1.0, 5.0, 2.0], [3.0, 1.0, 0.0], [0.0, 1.0, 2.0], [0.0, 3.0, 1.0]]) * 2
     best = logits.argmax(-1)
     return why(best)
 
 
 @situation("rounded", "comparison", "score")
 def a_comparison():
-    score = leaf([-1.0, 2.0, 0.5]) * 1
+    score = leaf([-1.0, 2.0, 0.5, -3.0]) * 1
     hit = score > 0
     return why(hit)
 
 
 @situation("rounded", "round()", "score")
 def a_rounded_copy_under_no_grad():
-    score = leaf([-1.2, 2.4, 0.7]) * 1
+    score = leaf([-1.2, 2.4, 0.7, 3.1]) * 1
     with torch.no_grad():
         rounded = score.round()
     return why(rounded)
@@ -316,7 +316,7 @@ def an_item_upstream():
 
 @situation("rounded-upstream", "argmax", "logits")
 def an_argmax_upstream():
-    logits = leaf([[1.0, 5.0, 2.0], [3.0, 1.0, 0.0]])
+    logits = leaf([[1.0, 5.0, 2.0], [3.0, 1.0, 0.0], [0.0, 1.0, 2.0], [0.0, 3.0, 1.0]])
     table = leaf([1.0, 2.0, 3.0])
     best = logits.argmax(-1)
     loss = table[best].sum()
@@ -326,7 +326,7 @@ def an_argmax_upstream():
 
 @situation("rounded-upstream", "comparison", "score")
 def a_comparison_upstream():
-    score, w = leaf([-1.0, 2.0, 0.5]), leaf()
+    score, w = leaf([-1.0, 2.0, 0.5, -3.0]), leaf([1.0, 2.0, 3.0, 4.0])
     loss = ((score > 0).float() * w).sum()
     return why(score, loss)
 
@@ -366,7 +366,7 @@ def positions_are_no_argsort():
 
 @situation("rounded", "a comparison of x, so it could", "Or it is a constant")
 def a_comparison_cast_to_floats():
-    x = leaf([1.2, 2.7])
+    x = leaf([1.2, 2.7, 3.5, 0.1])
     acc = (x > 2).float()
     return why(acc)
 
