@@ -16,6 +16,7 @@ import networkx as nx
 import torch
 
 from gradwidget import _graph, _made, _names, _saved, _second
+from gradwidget._attributes import asked, called
 from gradwidget._capture import KEEP, Recorder
 from gradwidget._cells import Strip
 from gradwidget._errors import GradWidgetError, GraphGoneError, OptionError, UnknownNodeError, near
@@ -154,8 +155,8 @@ class Inspection:
             return
         with torch._C.DisableTorchFunction():
             try:
-                size = tensor.numel()
-                version = tensor._version
+                size = called(tensor, "numel")
+                version = asked(tensor, "_version")
             except Exception:
                 return
         if size <= self._limit and self._copied + size <= COPIES:
@@ -182,18 +183,18 @@ class Inspection:
         """Where a tensor stands in this graph. Only while the walk's index is at hand."""
         with torch._C.DisableTorchFunction():
             try:
-                if not tensor.requires_grad:
+                if not asked(tensor, "requires_grad"):
                     return None
                 key = self._leaves.get(id(tensor))
                 if key is not None:
                     return (key, 0)
-                node = tensor.grad_fn
+                node = asked(tensor, "grad_fn")
             except RuntimeError:  # a stale view: reading its history raises
                 return None
             if node is None:
                 return None
             found = self._index.get(node)
-            return None if found is None else (found, tensor.output_nr)
+            return None if found is None else (found, asked(tensor, "output_nr"))
 
     def named(self) -> list[tuple[str, torch.Tensor]]:
         """(name, tensor) of what was in scope and is still alive; in a notebook, as its variables stand now."""
@@ -297,13 +298,13 @@ class Inspection:
         if place is not None and self.name_of(place):
             return self.name_of(place)
         with torch._C.DisableTorchFunction():
-            base = tensor._base
+            base = asked(tensor, "_base")
         if base is not None:
             reference, names = self._named.get(id(base), (None, []))
             if reference is not None and reference() is base:
                 return f"view of {names[0]}"
         with torch._C.DisableTorchFunction():
-            if tensor.requires_grad:
+            if asked(tensor, "requires_grad"):
                 return ""
             source = self._memory.get(_memory_of(tensor), "")
         return f"detached {source}" if source else ""
@@ -315,7 +316,7 @@ class Inspection:
         found: dict[int, str] = {}
         for reference, names in self._named.values():
             tensor = reference()
-            if tensor is not None and tensor.requires_grad:
+            if tensor is not None and asked(tensor, "requires_grad"):
                 found.setdefault(_memory_of(tensor), names[0])
         found.pop(0, None)
         return found
@@ -393,7 +394,7 @@ class Inspection:
         """Where a tensor stands in this graph, None if it is not of it."""
         known = next((place for place, reference in self._tensors.items() if reference() is tensor), None)
         try:
-            node = tensor.grad_fn
+            node = asked(tensor, "grad_fn")
         except RuntimeError:  # a stale view
             return None
         if node is None:
@@ -404,7 +405,7 @@ class Inspection:
         if known is not None and nodes[known[0]] is node:
             return known
         found = next((key for key, one in enumerate(nodes) if one is node), None)
-        return None if found is None else (found, tensor.output_nr)
+        return None if found is None else (found, asked(tensor, "output_nr"))
 
     def _search(self, place: Place, nodes: list[Node]) -> torch.Tensor | None:
         """A tensor among what its own node and its consumers have saved."""
@@ -414,7 +415,11 @@ class Inspection:
         for key in [place[0], *consumers[:50]]:
             for reading in _saved.read(nodes[key]):
                 tensor = reading.tensor
-                if tensor is not None and tensor.grad_fn is nodes[place[0]] and tensor.output_nr == place[1]:
+                if (
+                    tensor is not None
+                    and asked(tensor, "grad_fn") is nodes[place[0]]
+                    and asked(tensor, "output_nr") == place[1]
+                ):
                     return tensor
         return None
 
@@ -425,7 +430,7 @@ class Inspection:
         if tensor is not None and before is not None:
             with torch._C.DisableTorchFunction():
                 try:
-                    now = tensor._version
+                    now = asked(tensor, "_version")
                 except Exception:
                     now = before
             if now != before:
@@ -702,7 +707,7 @@ def _is_number(saved: Saved) -> bool:
 def _memory_of(tensor: torch.Tensor) -> int:
     """Where a tensor's storage lies; 0 where it has none."""
     try:
-        return tensor.untyped_storage().data_ptr()
+        return int(called(tensor, "untyped_storage").data_ptr())
     except Exception:
         return 0
 

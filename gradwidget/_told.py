@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from gradwidget._attributes import asked
 from gradwidget._history import History
 from gradwidget._inspect import LOOKED_AT, Inspection
 from gradwidget._ipython import place_of
@@ -232,7 +233,7 @@ def grad_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
     if tensor is None:
         return None
     try:
-        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+        grad = asked(tensor, "grad") if asked(tensor, "is_leaf") or asked(tensor, "retains_grad") else None
     except RuntimeError:  # a stale view
         return None
     return None if grad is None else grad.detach()

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from gradwidget._attributes import asked
 from gradwidget._ipython import place_of
 from gradwidget._passes import Gradient
 from gradwidget._summary import format_number, readable, unobserved
@@ -54,11 +55,11 @@ def of_tensor(tensor: torch.Tensor) -> list[UserHook]:
     with torch._C.DisableTorchFunction():
         hooks = [
             _described("tensor hook", hook)
-            for key, hook in list((tensor._backward_hooks or {}).items())
+            for key, hook in list((asked(tensor, "_backward_hooks") or {}).items())
             if not ours(key)
         ]
         try:
-            retains = tensor.retains_grad
+            retains = asked(tensor, "retains_grad")
         except RuntimeError:  # a stale view
             retains = False
     return [*hooks, UserHook("retain_grad", "retain_grad()", "")] if retains else hooks
@@ -69,7 +70,7 @@ def after_accumulation(tensor: torch.Tensor) -> list[UserHook]:
     with torch._C.DisableTorchFunction():
         return [
             _described("post-accumulate hook", hook)
-            for hook in list((tensor._post_accumulate_grad_hooks or {}).values())
+            for hook in list((asked(tensor, "_post_accumulate_grad_hooks") or {}).values())
         ]
 
 

@@ -51,7 +51,7 @@ def why(subject: Any = _NOTHING, *outputs: Any, **unknown: Any) -> Diagnosis:  #
     if subject is _NOTHING:
         raise OptionError("why() was given nothing to explain.", "Give a tensor, why(x) or why(x, loss), or an error.")
     frame = calling_frame()
-    if isinstance(subject, BaseException):
+    if issubclass(type(subject), BaseException):  # isinstance() would ask the object
         return explain(subject, Scope.of_frame(frame), about)
     if not is_tensor(subject):
         raise _wrong(subject)

@@ -12,6 +12,7 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from gradwidget import _saved, _told
+from gradwidget._attributes import asked, called
 from gradwidget._inspect import Inspection, alive
 from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of, version_of
@@ -95,7 +96,7 @@ class Facts:
 
     @cached_property
     def dtype(self) -> str:
-        return "" if self.tensor is None else str(self.tensor.dtype).removeprefix("torch.")
+        return "" if self.tensor is None else str(asked(self.tensor, "dtype")).removeprefix("torch.")
 
     def _read(self, of: Callable[[torch.Tensor], Any], default: Any) -> Any:
         if self.tensor is None:
@@ -108,7 +109,7 @@ class Facts:
 
     @cached_property
     def discrete(self) -> bool:
-        return bool(self._read(lambda t: not (t.is_floating_point() or t.is_complex()), False))
+        return bool(self._read(lambda t: not (called(t, "is_floating_point") or called(t, "is_complex")), False))
 
     @cached_property
     def off(self) -> str:
@@ -146,11 +147,11 @@ class Facts:
 
     @cached_property
     def inference(self) -> bool:
-        return bool(self._read(lambda t: t.is_inference(), False))
+        return bool(self._read(lambda t: called(t, "is_inference"), False))
 
     @cached_property
     def requires_grad(self) -> bool:
-        return bool(self._read(lambda t: t.requires_grad, self.place is not None))
+        return bool(self._read(lambda t: asked(t, "requires_grad"), self.place is not None))
 
     @cached_property
     def stale(self) -> str:
@@ -159,14 +160,14 @@ class Facts:
             return ""
         with torch._C.DisableTorchFunction():
             try:
-                self.tensor.grad_fn  # noqa: B018  # reading it is the question
+                asked(self.tensor, "grad_fn")
             except RuntimeError as error:
                 return (str(error).splitlines() or [""])[0][:160]
         return ""
 
     @cached_property
     def node(self) -> Node | None:
-        return self._read(lambda t: t.grad_fn, None)
+        return self._read(lambda t: asked(t, "grad_fn"), None)
 
     @cached_property
     def no_grad_view(self) -> bool:
@@ -198,7 +199,7 @@ class Facts:
 
     @cached_property
     def retains(self) -> bool:
-        return bool(self._read(lambda t: t.retains_grad, False))
+        return bool(self._read(lambda t: asked(t, "retains_grad"), False))
 
     @cached_property
     def version(self) -> int:
@@ -608,7 +609,12 @@ class Facts:
         for key in sorted(self.in_outputs)[:LOOKED_AT]:
             for reading in _saved.read(self.nodes[key]) if key < len(self.nodes) else ():
                 one = reading.tensor
-                if one is not None and tracked(one) and one.grad_fn is None and shares_memory(one, self.tensor):
+                if (
+                    one is not None
+                    and tracked(one)
+                    and asked(one, "grad_fn") is None
+                    and shares_memory(one, self.tensor)
+                ):
                     return form_of(one).shape == form_of(self.tensor).shape and one.data_ptr() == self.tensor.data_ptr()
         return False
 
@@ -720,7 +726,7 @@ class Facts:
         own = [] if self.here is None else [self.here.tensor(place) for _, place in self.behind]
         for name, tensor in self.leaves:
             if self.tensor is not None and not any(tensor is one for one in own):
-                cast = self.tensor.dtype != tensor.dtype or self.tensor.device != tensor.device
+                cast = any(asked(self.tensor, what) != asked(tensor, what) for what in ("dtype", "device"))
                 if shares_memory(self.tensor, tensor) or same_values(self.tensor, tensor, surely=cast):
                     return name or "an unnamed leaf"
         return ""
@@ -745,7 +751,9 @@ class Facts:
     @unobserved()
     def _is_new_leaf(self, tensor: torch.Tensor) -> bool:
         try:
-            return tensor.requires_grad and tensor.grad_fn is None and tensor is not self.tensor
+            return (
+                bool(asked(tensor, "requires_grad")) and asked(tensor, "grad_fn") is None and tensor is not self.tensor
+            )
         except RuntimeError:
             return False
 

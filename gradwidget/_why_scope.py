@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwidget import _names
+from gradwidget._attributes import asked
 from gradwidget._outputs import is_no_grad_view
 from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._why_source import Spot
@@ -120,7 +121,9 @@ class Scope:
 def tracked(tensor: torch.Tensor) -> bool:
     """Whether a tensor needs a gradient and its history can be read."""
     try:
-        return tensor.requires_grad and (tensor.grad_fn is not None or not is_no_grad_view(tensor))
+        return bool(asked(tensor, "requires_grad")) and (
+            asked(tensor, "grad_fn") is not None or not is_no_grad_view(tensor)
+        )
     except RuntimeError:  # a stale view
         return False
 
