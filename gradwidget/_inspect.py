@@ -28,6 +28,7 @@ from gradwidget._modules import Class, Known
 from gradwidget._outputs import Output, edge_of, resolve
 from gradwidget._passes import BackwardPass, Gradient, Place, opened
 from gradwidget._saved import Saved
+from gradwidget._source_text import Spot, gradients
 from gradwidget._summary import copy_of, format_number, unobserved
 from gradwidget._walk import Edges, Node, is_leaf, walk
 
@@ -102,7 +103,9 @@ class Inspection:
         self._given = frozenset(self.classes) if "" in self.classes else frozenset()
         self._take_names(given)
         self._take_names(_names.in_scope(frame, self.classes)[: max(0, _names.LIMIT - len(given))])
-        found = _second.find(self.columns, nodes, [root.tensor for root in resolved.roots])
+        found = _second.find(
+            self.columns, nodes, [root.tensor for root in resolved.roots], lambda: self._gradients_by_text(frame)
+        )
         self.second, self.unsure = found.made, found.unsure
         self.notes += (found.note,) * bool(found.note)
         self.made = self._find_made(names, frame)
@@ -550,6 +553,12 @@ class Inspection:
             and columns.ops == self.columns.ops
         )
         return nodes if same else None  # an in-place edit has given the output another graph
+
+    def _gradients_by_text(self, frame: FrameType | None) -> tuple[list[int], bool]:
+        """Outputs to which the source text gives what `autograd.grad` has returned; whether others come from such."""
+        names = [self.name_of(place) for place in self.columns.outputs]
+        given, come = gradients(Spot.of(frame), [name for name in names if name.isidentifier()])
+        return [i for i, name in enumerate(names) if name in given], bool(come)
 
     def _find_made(self, names: object, frame: FrameType | None) -> _made.Made:
         given = _names.modules_given(names)

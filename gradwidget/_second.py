@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -36,8 +36,20 @@ def note_pass(first: int, last: int) -> None:
     del spans[:-PASSES]
 
 
-def find(columns: Columns, nodes: Sequence[Node], roots: Sequence[torch.Tensor | None]) -> Second:
-    """The second-order part of a graph, as far as passes were seen, else as its nodes tell."""
+def find(
+    columns: Columns,
+    nodes: Sequence[Node],
+    roots: Sequence[torch.Tensor | None],
+    by_text: Callable[[], tuple[Collection[int], bool]],
+) -> Second:
+    """The second-order part of a graph, as far as passes were seen, else as its nodes or the source text tell.
+
+    Args:
+        columns: the graph.
+        nodes: its nodes.
+        roots: the tensors that it was made from.
+        by_text: outputs that the source text says are gradients, and whether others come from one.
+    """
     low, high = min(columns.sequence), max(columns.sequence)
     spans = [(first, last) for first, last in vars(_local).get("spans", ()) if low < last and first <= high]
     if spans:
@@ -49,7 +61,9 @@ def find(columns: Columns, nodes: Sequence[Node], roots: Sequence[torch.Tensor |
     sure = {key for key, op in enumerate(columns.op) if op in double} if double else set()
     grads = {id(grad) for node in nodes if is_leaf(node) if (grad := _grad_of(node.variable)) is not None}
     sure.update(key for (key, _), root in zip(columns.outputs, roots, strict=True) if id(root) in grads)
-    if not sure:
+    given, come = by_text()
+    sure.update(columns.outputs[i][0] for i in given)
+    if not sure and not come:
         return Second([])
     unsure = {key for key, op in enumerate(columns.op) if columns.ops[op].kind != "leaf"} - sure
     return Second(sorted(sure), frozenset(unsure), _UNSURE if unsure else "")

@@ -20,10 +20,7 @@ from gradwidget._errors import GradWidgetError
 from gradwidget._inspect import Inspection
 from gradwidget._ipython import place_of
 from gradwidget._passes import version_of
-from gradwidget._summary import form_of, unobserved
-from gradwidget._why_calls import Loop, PassCall, loop_around, pass_call, statement
-from gradwidget._why_scope import Scope, tracked
-from gradwidget._why_source import (
+from gradwidget._source_text import (
     BY_TEXT,
     CONSTANT,
     CREATE_GRAPH,
@@ -33,6 +30,9 @@ from gradwidget._why_source import (
     remedy_for,
     without_history,
 )
+from gradwidget._summary import form_of, unobserved
+from gradwidget._why_calls import Loop, PassCall, loop_around, pass_call, statement
+from gradwidget._why_scope import Scope, tracked
 
 About = Callable[[torch.Tensor, tuple[Any, ...], Scope, str], Diagnosis]
 

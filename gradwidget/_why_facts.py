@@ -16,11 +16,11 @@ from gradwidget._attributes import asked, called
 from gradwidget._inspect import Inspection, alive
 from gradwidget._outputs import in_transform, is_no_grad_view
 from gradwidget._passes import BackwardPass, Gradient, Place, summary_of, version_of
+from gradwidget._source_text import BY_TEXT, from_gradient, rebound, remedy_for, without_history
 from gradwidget._summary import form_of, readable, unobserved
 from gradwidget._walk import Node
 from gradwidget._why_numbers import Numbers, number_or_length
 from gradwidget._why_scope import Cut, Owner, Scope, cut_between, holds_number, same_values, shares_memory, tracked
-from gradwidget._why_source import BY_TEXT, from_gradient, rebound, remedy_for, without_history
 
 LOOKED_AT = 2_000
 """Nodes whose saved variables are looked at, at most."""

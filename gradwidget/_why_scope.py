@@ -12,8 +12,8 @@ import torch
 from gradwidget import _names
 from gradwidget._attributes import asked
 from gradwidget._outputs import is_no_grad_view
+from gradwidget._source_text import Spot
 from gradwidget._summary import form_of, readable, unobserved
-from gradwidget._why_source import Spot
 
 COMPARED = 1 << 16
 """Elements up to which the values of two tensors are compared."""

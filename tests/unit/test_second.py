@@ -64,3 +64,30 @@ def test_a_plain_graph_is_of_first_order():
     w = GradWidget(x.tanh().exp())
     assert orders(w) == {"Exp": 1, "Tanh": 1, "leaf": 1}
     assert w._inspection.notes == ()
+
+
+def test_by_the_source_text_a_gradient_is_known():
+    x = x_of(2.0)
+    y = x**3
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    w = GradWidget(g)
+    root = w.graph.nodes[w["g"].key]
+    assert (root["order"], orders(w)["Pow"], orders(w)["leaf"]) == (2, None, 1)
+    assert "gw.record()" in w._inspection.notes[0]
+
+
+def test_what_comes_from_a_gradient_is_unsure():
+    x = x_of(2.0)
+    y = x**3
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    penalty = (g - 1).pow(2)
+    w = GradWidget(penalty)
+    assert set(orders(w).values()) == {None, 1}
+    assert w._inspection.second == []
+
+
+def test_the_text_of_others_counts_for_nothing():
+    x = x_of(2.0)
+    y = x**3
+    torch.autograd.grad(y, x, create_graph=True)
+    assert set(orders(GradWidget(y)).values()) == {1}

@@ -1,4 +1,4 @@
-"""Source text around a question: calls of `autograd.grad` whose results have no history."""
+"""Source text around a question: what calls of `autograd.grad` have given names to."""
 
 from __future__ import annotations
 
@@ -51,6 +51,22 @@ def lines_of(code: CodeType) -> tuple[int, int]:
         return 1, 1 << 30
     lines = [line for _, _, line in code.co_lines() if line is not None]
     return code.co_firstlineno, max(lines, default=code.co_firstlineno)
+
+
+def gradients(spot: Spot | None, names: list[str]) -> tuple[set[str], set[str]]:
+    """Of these names, which an `autograd.grad` with a graph has given, and which come from such a one otherwise."""
+    files = [] if spot is None else files_of(spot.code)
+    if not names or not any("create_graph" in line for file in files for line in linecache.getlines(file)):
+        return set(), set()
+    statements = _all_statements(spot)
+    last = {
+        name: max((one for one in statements if name in one.given), key=lambda s: s.order, default=None)
+        for name in names
+    }
+    given = {name for name, one in last.items() if one is not None and one.linear and not one.adds}
+    return given, {
+        name for name in names if name not in given and any(one.linear for one in _leading(name, statements))
+    }
 
 
 def from_gradient(spot: Spot | None, name: str) -> str:
