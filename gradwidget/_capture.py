@@ -107,7 +107,7 @@ class Recorder:
         self._observed: list[Any] = []  # the users' dictionaries of tensor hooks in which we stand while passes run
         self._functions = {key for key, op in enumerate(columns.op) if columns.ops[op].kind != "operation"}
         self._prehooks: dict[int, Callable[[], Any]] = {}
-        self._feeders: dict[int, list[tuple[int, int, int]]] = {}
+        self._feeders: dict[int, list[int]] = {}
         self._slots: list[tuple[_Slot | None, ...]] = []
         self._only: dict[Place, tuple[int, int]] = {}  # places to which but one slot leads: node and slot
         # Other devices run hooks in threads of their own, which must not meet a dictionary that is being rearranged.
@@ -117,7 +117,7 @@ class Recorder:
             for source, target, slot, output in zip(
                 columns.source, columns.target, columns.input, columns.output, strict=True
             ):
-                self._feeders.setdefault(target, []).append((source, slot, output))
+                self._feeders.setdefault(target, []).append(source)
                 found = self._slots[source][slot]
                 if found is not None and found.single:
                     self._only[target, output] = (source, slot)
@@ -372,7 +372,7 @@ class Recorder:
             return  # entitled by the node that it began with
         roots = [key for key in self._roots if key in one.steps] if len(self._roots) > 1 else []
         # Outputs to which nothing else has handed the gradient that they ran with.
-        roots = [k for k in roots if not any(source in one.steps for source, _, _ in self._feeders.get(k, ()))]
+        roots = [k for k in roots if not any(source in one.steps for source in self._feeders.get(k, ()))]
         start = ", ".join(map(self._label, roots or one.order[:1]))
         names = one.asked or tuple(self._name(place) or self._label(place[0]) for place in one.returned)
         into = ", ".join(names[:3]) + ", ..." * (len(names) > 3)

@@ -45,6 +45,17 @@ def files_of(code: CodeType | None) -> list[str]:
     return list(dict.fromkeys([*own, *cell_files()[-_FILES:]]))
 
 
+def tree_of(file: str) -> ast.Module | None:
+    """What a file or a cell says, parsed; None where it is too long, or can't be read."""
+    lines = linecache.getlines(file)
+    if not 0 < len(lines) <= _LONGEST:
+        return None
+    try:
+        return ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def lines_of(code: CodeType) -> tuple[int, int]:
     """First and last line of some code; of a module's, all of the file."""
     if code.co_name == "<module>":
@@ -134,18 +145,14 @@ class _Statement(NamedTuple):
 
 def _statements(file: str, spot: Spot, number: int) -> Iterator[_Statement]:
     """The statements of the scope of the line, up to it, and every function as one."""
-    lines = linecache.getlines(file)
-    if not 0 < len(lines) <= _LONGEST:
-        return
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(file)
+    if tree is None:
         return
     code = spot.code if spot.code is not None and spot.code.co_filename == file else None
     first = 0 if code is None else lines_of(code)[0]
     own = None
     for node in ast.walk(tree):
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             if code is not None and code.co_name == node.name and first in (node.lineno, _decorated(node)):
                 own = node
             else:
@@ -169,7 +176,7 @@ def _statements(file: str, spot: Spot, number: int) -> Iterator[_Statement]:
         yield _Statement(given, _names(value), _calls(file, value), with_graph, order, adds)
 
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _GIVING = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.Return, ast.Expr)
 
 
@@ -178,7 +185,7 @@ def _shallow(tree: ast.AST) -> Iterator[Any]:
     waiting = list(ast.iter_child_nodes(tree))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             continue
         if isinstance(node, _GIVING):
             yield node

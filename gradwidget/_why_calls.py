@@ -6,8 +6,8 @@ import ast
 import linecache
 from typing import NamedTuple
 
-_LONGEST = 5_000
-"""Lines of a file that is read, at most."""
+from gradwidget._source_text import FUNCTIONS, tree_of
+
 _WIDEST = 80  # of an expression that is named
 _ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
@@ -41,7 +41,7 @@ def pass_call(file: str, line: int, column: int, index: int) -> PassCall | None:
         column: where the call begins, -1 unknown.
         index: which output is meant, where there are several.
     """
-    tree = _tree(file)
+    tree = tree_of(file)
     if tree is None:
         return None
     text = "".join(linecache.getlines(file))
@@ -66,7 +66,7 @@ def pass_call(file: str, line: int, column: int, index: int) -> PassCall | None:
 
 def statement(file: str, line: int, column: int) -> ast.stmt | None:
     """The innermost statement at a place, None if it can't be read."""
-    tree = _tree(file)
+    tree = tree_of(file)
     found = (
         [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and one.lineno <= line <= _end(one)] if tree else []
     )
@@ -84,11 +84,11 @@ class Loop(NamedTuple):
 
 def loop_around(file: str, line: int) -> Loop | None:
     """The innermost loop around a line in the same function, None if there is none."""
-    tree = _tree(file)
+    tree = tree_of(file)
     if tree is None:
         return None
     spans = [
-        one for one in ast.walk(tree) if isinstance(one, (*_LOOPS, *_FUNCTIONS)) and one.lineno <= line <= _end(one)
+        one for one in ast.walk(tree) if isinstance(one, (*_LOOPS, *FUNCTIONS)) and one.lineno <= line <= _end(one)
     ]
     last = spans[-1] if spans else None
     if last is None or not isinstance(last, _LOOPS):
@@ -109,23 +109,12 @@ def loop_around(file: str, line: int) -> Loop | None:
 
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _root(node: ast.expr) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _tree(file: str) -> ast.Module | None:
-    lines = linecache.getlines(file)
-    if not 0 < len(lines) <= _LONGEST:
-        return None
-    try:
-        return ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _end(node: ast.expr | ast.stmt) -> int:
